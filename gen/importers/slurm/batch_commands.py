@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from gen.importers.slurm.bash_text import with_braces, words_of_read
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.outputs import line_of_output, with_variables
+from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
@@ -68,25 +68,6 @@ class BatchCommands(BatchValues):
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
         self.cut: Location | None = None  # the first statement that is not followed, because there are too many
-
-    def assign_once(self, node: Node) -> None:
-        """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
-        name, value = self.assign_node(node) or ("", "")
-        if name == "IFS":
-            self.add(Step(text=self.text(node) if is_known(value) else "unset IFS", place=self.place(node), sets=name))
-        if name in ("", "IFS") or self.is_inner:
-            return
-        made = line_of_output(name, value, self.variables[name], self.source, splits=self.separators == " \t\n")
-        if made is None:
-            return
-        step = Step(text=f"{name}={made.text}", place=self.place(node), sets=name)
-        if made.is_single:
-            self.steps.append(line := self._placed(step))
-            self.single_outputs.append((line, self.variables[name]))
-            return
-        self.add(step)
-        self.from_text.add(name)
-        self.variables[name] = (marked(f"${name}"), *made.others) if made.others else marked(f"${name}")
 
     def follow_command(self, node: Node) -> None:
         name = node.child_by_field_name("name")
@@ -317,7 +298,7 @@ class BatchCommands(BatchValues):
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
         self.pipes_fail = self.pipes_fail or inner.pipes_fail
 
-    def _placed(self, step: Step) -> Step:
+    def placed(self, step: Step) -> Step:
         """A program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
@@ -330,7 +311,7 @@ class BatchCommands(BatchValues):
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
         self._assign_before("", step.place, VARIABLE.findall(parts))
         known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
-        step, computed = with_variables(self._placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
+        step, computed = with_variables(self.placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
         self.steps.append(step)
@@ -347,80 +328,12 @@ class BatchCommands(BatchValues):
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
 
-    def unset(self, words: Iterable[str]) -> None:
-        of_functions = "-f" in words
-        for name in {*words} - self.fixed:
-            if of_functions:
-                self.functions.pop(name, None)
-            elif "[" in name:
-                self.forget(name.partition("[")[0])
-            else:
-                if self.variables.pop(name, None) is not None and name == "IFS":
-                    self.add(Step(text="unset IFS", place=self.at, sets=name))
-                self.exported.pop(name, None)
-                self.constants.pop(name, None)
-
     def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
         """Set the variables of `read` from a text."""
         values, line = words_of_read(words, text, separators)
         self.variables |= values
         if not is_known(line) and len(values) > 1:
             self.forget(*values)
-
-    def declaration(self, node: Node) -> None:
-        word, *behind = self.text(node).partition("=")[0].split()
-        switches = "".join(one for one in behind if one.startswith("-"))
-        lost, self.behind = self.behind, []  # behind `>`
-        if lost or {*switches} & {*{"export": "ulcf" if behind[1:] else "ulc"}.get(word, "ulnc")}:
-            what = f"gen does not follow `{word} {' '.join(lost) or switches}`"
-            self.refuse(self.place(node), what, "write the value that it makes")
-        if word == "local" and self.hidden is None:
-            self.refuse(self.place(node), "bash accepts `local` in functions only", "remove `local`")
-        hides = self.hidden is not None and word in ("local", "declare", "typeset") and "g" not in switches
-        exports = (word == "export" and "n" not in switches) or "x" in switches
-        fixes = word == "readonly" or ("r" in switches and not hides)
-        for name, child in self._declared(node):
-            assigns = child is not None and child.type == "variable_assignment"
-            if assigns and self.keeps(node, name, declared=True):
-                continue
-            if self.hidden is not None and hides:
-                self.hidden.setdefault(name, self.variables.get(name))
-            if child is not None and assigns:
-                self.assign_node(child)
-            if exports and "RANDOM" in (drawn := source_text(str(self.variables.get(name, "")))) and not self.in_task:
-                self.drawn[name], self.variables[name] = marked(drawn), marked(f"${name}")
-            self._note_type(name, switches if assigns else switches.replace("i", ""))
-            if exports:
-                self.exported.setdefault(name, self.place(node if child is None else child))
-            elif word == "export":
-                self.exported.pop(name, None)
-            self.fixed |= {name} if fixes else set()
-
-    def _note_type(self, name: str, switches: str) -> None:
-        """Note a number of `declare -i`, or an array of `declare -A` with the items that it has."""
-        if "i" in switches and isinstance(whole := self.variables.get(name), str):
-            self.variables[name] = self.arithmetic(whole)
-        if "A" not in switches:
-            return
-        pairs = (one.partition("]=") for one in self.variables.setdefault(name, ()))
-        self.keyed[name] = {key.removeprefix("["): value for key, sign, value in pairs if sign}
-
-    def _declared(self, node: Node) -> Iterator[tuple[str, Node | None]]:
-        """The variables of a declaration, with their parts of the script. It assigns those of other words itself."""
-        for child in node.named_children:
-            text = self.text(child)
-            if child.type in ("variable_assignment", "variable_name"):
-                yield self.text(child.child_by_field_name("name") or child), child
-            elif child.start_byte >= self.read_until and child.type != "comment" and not text.startswith(("-", "+")):
-                for one in self.words(text):
-                    name, sign, value = one.partition("=")
-                    if not name.isidentifier():
-                        hint = "write the names and values into the script"
-                        what = f"the declaration of `{text[:60]}`"
-                        self.left.append(DroppedPart(self.place(node), what, "only a shell knows its variables", hint))
-                    elif not sign or not self.keeps(node, name, declared=True):
-                        self.variables |= {name: value} if sign else {}
-                        yield name, None
 
     def read_values(self, node: Node, words: list[str], separators: str) -> str:
         """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""

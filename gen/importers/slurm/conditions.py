@@ -31,7 +31,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of
+from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of, reads_file
 from gen.importers.slurm.programs import DroppedPart, absolute, formatted
 from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
@@ -332,7 +332,7 @@ class Conditions(Expander):
         if answer is None:
             answer = marked(f"$({self.residual(command, is_output=True)})")
             self.once |= {answer[1:-1]} if not self.in_task else set()
-            if programs - ASKS:
+            if programs - ASKS or reads_file(command):
                 before = self.outputs if self.in_task else {}
                 self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
         return answer

@@ -14,7 +14,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, literal
-from gen.importers.slurm import processes, steps
+from gen.importers.slurm import exports, processes, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -31,6 +31,7 @@ from gen.importers.slurm.outside import report_arguments, report_languages, with
 from gen.importers.slurm.programs import (
     BETWEEN,
     DEEP,
+    SUBMITTED,
     VARIABLE,
     WrittenFiles,
     log_files,
@@ -38,6 +39,7 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    OF_KIND,
     Layout,
     Site,
     carry_values_of_file,
@@ -227,7 +229,7 @@ def _translate(
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
-    runs = steps.variables(draft, script, runs)
+    runs = exports.variables(draft, script, runs)
     _order(draft, runs, layout, of_script.nodes, script.outputs)
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
@@ -327,8 +329,9 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
         draft.fields.setdefault("workingDir", literal(script.origin))
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
-    before = now = start = ""
-    returns = any(not one.folder.startswith("/") for one in started)
+    before = now = ""
+    start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
+    returns = start or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
         if run not in started or folder == now:
@@ -346,7 +349,7 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
         elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
         elif back:
-            start = start or ("" if before == "" else "SUBMIT_DIR")
+            start = start or ("" if before == "" else SUBMITTED[1:])
             target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
             made.append(Run(words=("cd", target), place=place))
         else:
@@ -374,7 +377,7 @@ def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
             message = f"`srun` in `{cut(name)}` does not work in a pod"
             draft.cannot_run(place, message, "write its commands in the place where the script starts it")
         draft.set(literal(content), "files", target, place=place)
-        known = {*script.exported, *script.variables, *steps.OF_KIND}
+        known = {*script.exported, *script.variables, *OF_KIND}
         carry_values_of_file(draft, name, content, script.constants, known, place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
         runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]

@@ -26,7 +26,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import BETWEEN, VARIABLE, AnyStep, Step, absolute, joined, value_in_command
+from gen.importers.slurm.programs import BETWEEN, AnyStep, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -44,6 +44,17 @@ _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|sco
 
 OF_JOB: Final = regex(r"^scontrol\s+(?:-\S+\s+)*show\s+job\b.*\b(Command|WorkDir)\b")
 """The path of the script itself, or its folder."""
+
+
+_READS_FILE: Final = regex(
+    r"(?<![<&])<\s*(?![<(&]|/dev/)|(?<![\w-])(?:wc|head|tail|sort|shuf|tac|cut|md5sum|cksum|sha1sum|(?:e?grep|g?awk|sed)\s[^|;]*)"
+    r"\s(?:[^|;]*\s)?\"?(?![\d.]+(?:\s|$))[\w${}/-]*[./][\w${}./-]*\"?\s*(?:$|[|;)])"
+)
+
+
+def reads_file(command: str) -> bool:
+    """Whether a command reads a file, whose path depends on the folder of now."""
+    return _READS_FILE.search(command) is not None
 
 
 def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
@@ -155,14 +166,6 @@ def _starts_program(steps: Sequence[Step], line: Step, *, changes: bool) -> bool
     behind = steps[steps.index(line) :] if line in steps else ()  # it may be in a loop that is not followed
     others = [one for one in BETWEEN if not (changes and one == ("mkdir",))]
     return any(not one.sets and one.words[:1] not in others for one in behind)
-
-
-def first_needing(name: str, text: str, steps: Sequence[Step]) -> int:
-    """The number of the first program, or output of one, that gets an exported variable, behind what sets its value."""
-    lines = [number for number, one in enumerate(steps) if one.sets in {*VARIABLE.findall(text)} - {name}]
-    late = max(lines, default=-1) + 1
-    needs = (number for number, one in enumerate(steps) if name in one.exported and (not one.sets or "$(" in one.text))
-    return next((number for number in needs if number >= late), 0)
 
 
 def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:

@@ -32,6 +32,7 @@ from gen.importers.slurm.expansion import (
 )
 
 _FROM_START: Final = regex(rf"{START}((?:/\.\.(?![^/\s:,;'\"]))*)")
+SUBMITTED: Final = "$SUBMIT_DIR"  # the folder at the start of the script, in a command that left it
 DEEP: Final = "/f" * 20
 """A folder with as many parents as a script leaves with `cd ..`."""
 
@@ -52,7 +53,9 @@ def absolute(folder: str) -> str:
 
 def relative(text: str, folder: str) -> str:
     """A text with paths from the folder instead of that at the start of the script."""
-    if START not in text or not is_known(folder) or folder.startswith("/"):
+    if START in text and folder.startswith("/") and is_known(folder):
+        return MARKED.sub(lambda match: match[0].replace(START, SUBMITTED), text).replace(START, marked(SUBMITTED))
+    if START not in text or not is_known(folder):
         return text.replace(START, ".")
     inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
     text = inner.sub(".", text) if posixpath.normpath(folder) != "." else text

@@ -18,12 +18,13 @@ from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
+from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import end_of_check, with_input
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
-from gen.importers.slurm.words import follow_word, named_unset
+from gen.importers.slurm.words import follow_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,8 +55,8 @@ class BatchScript(BatchCommands):
         super().__init__(constants, in_task=in_task)
         self.file, self.first_line = file, first_line
         self._followers: dict[str, Callable[[Node], object]] = {
-            "variable_assignment": self.assign_once,
-            "declaration_command": self.declaration,
+            "variable_assignment": lambda node: assign(self, node),
+            "declaration_command": lambda node: declare(self, node),
             "command": self.follow_command,
             "redirected_statement": self._redirected,
             "pipeline": self._pipeline,
@@ -69,7 +70,7 @@ class BatchScript(BatchCommands):
                 dict.fromkeys(map(self.text, node.children_by_field_name("name")[:1]), node)
             ),
             "subshell": self._subshell,
-            "unset_command": lambda node: self.unset(named_unset(self, node)),
+            "unset_command": lambda node: unset(self, node),
         }
         self._visits, self._depth, self._ends = 0, 0, list[int]()
 

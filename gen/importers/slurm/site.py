@@ -333,6 +333,17 @@ def is_of_machines(name: str) -> bool:
     return OF_SITE.fullmatch(name) is not None and name not in HARMLESS
 
 
+OF_KIND: Final = names(
+    "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
+)
+"""Variables that the kind of the job or its launcher sets; `mpi` only sets those of its own launcher."""
+
+
+def is_of_pods(name: str) -> bool:
+    """Whether the pods have a value of their own for a variable, or need none."""
+    return name in OF_KIND or is_of_machines(name)
+
+
 _SETTINGS: Final = regex(r"_if_(?:in|ex)clude|btl|pml|ucx|plm|ras|UCX")
 """Parts of settings of Open MPI about the network."""
 

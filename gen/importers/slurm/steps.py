@@ -18,33 +18,37 @@ from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN, RUN_ID, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import READS, first_needing
+from gen.importers.slurm.outputs import READS
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     VARIABLE,
     DroppedPart,
     Step,
-    lacking_steps,
     matched,
     needed_steps,
     text_of_words,
     without_needless_ends,
 )
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_MACHINES, Layout, is_of_machines, sets_network, unclear_addresses
+from gen.importers.slurm.site import (
+    DEVICES,
+    OF_KIND,
+    OF_MACHINES,
+    Layout,
+    is_of_machines,
+    sets_network,
+    unclear_addresses,
+)
 from gen.importers.slurm.srun import (
     changed_sizes,
     copies_of_images,
     on_each_node,
     tasks_of,
-    why_of_machines,
-    why_of_part,
     with_export,
 )
 from gen.importers.slurm.words import INNER_SRUN
-from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -55,14 +59,10 @@ _OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
 _MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
 _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
 _PYTHON: Final = regex(r"python[\d.]*")
-OF_KIND: Final = names(
-    "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
-)
-"""Variables that the kind of the job or its launcher sets; `mpi` only sets those of its own launcher."""
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 _GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
-    "SECONDS RANDOM BASHPID UID PWD OLDPWD"
+    "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
 )
 _DRAWN: Final = regex(r"^\$\(\((?:RANDOM|[^$A-Za-z_])*\)\)$")
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
@@ -263,11 +263,6 @@ def _is_left_out(name: str) -> bool:
     return is_of_machines(name) and name not in DEVICES
 
 
-def is_of_process(name: str, value: str) -> bool:
-    """Whether only the shell of each process of MPI knows the value of a variable."""
-    return "OMPI_COMM_WORLD" in value or (name in OF_KIND | DEVICES and not is_known(value))
-
-
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
     known = _GIVEN | {RUN_ID} | (others or set())
@@ -288,70 +283,6 @@ def text_of_command(runs: Sequence[Run]) -> str:
         lines.append(line_of(one))
     text = literal("\n".join(lines).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003"))
     return re.sub(r"\ue002|\$GEN_RUN_ID", "{{ run.id }}", text).replace("\ue003", "{{ params.task }}")
-
-
-def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
-    """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
-    of_mpi, reserved = draft.fields["kind"] == "mpi", ALL_KINDS[draft.fields["kind"]].reserved_env
-    for name, place in script.exported.items():
-        value = script.variables.get(name)
-        value = script.drawn.get(name, value) if value == marked(f"${name}") else value
-        of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
-        of_kind = of_kind or (of_mpi and is_of_process(name, str(value)))
-        of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
-        has_own = name in script.secrets or (name.startswith("SLURM_") and is_known(str(value)))
-        in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
-        if value is None or of_kind or has_own or in_text:
-            continue
-        text = value if isinstance(value, str) else " ".join(value)
-        if is_of_machines(name):
-            draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
-        elif name in reserved:
-            draft.drop(place, f"the variable `{name}`", "a pod has one of its own", "pass the value by another name")
-        elif is_part(name, text, script, runs):
-            draft.drop(place, f"the variable `{name}`", *why_of_part(text))
-        elif is_known(text):
-            draft.variable(name, text, place)
-        elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
-            draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
-        elif text != marked(f"${name}") and (
-            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, script.from_text | {name})
-        ):
-            first = first_needing(name, text, runs)
-            runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]
-            line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
-            before = lacking_steps(script.steps, runs, line.text, place.line)
-            runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
-        elif not name.startswith("SLURM_"):
-            draft.drop(place, f"the variable `{name}`", *why_of_machines(script, name))
-    return runs
-
-
-def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:
-    """Whether all pods compute the same value from that of their image, and each `mpirun` of a job can pass it on."""
-    others = any(one.launcher is deepspeed.LAUNCHER or "mpirun" in one.text for one in runs)
-    return not others and {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
-
-
-def _passing_on(name: str, run: Run) -> Run:
-    """A program with a variable of the launcher's shell, if `mpirun` starts it."""
-    starts = run.launcher is mpirun.LAUNCHER or run.words[:1] == ("mpirun",)
-    has_own = any(one.partition("=")[0] == name for one in run.words)
-    words = (*run.words[: run.at + 1], "-x", name, *run.words[run.at + 1 :])
-    return replace(run, words=words) if starts and not has_own else run
-
-
-def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
-    """Whether the command or its container has the value of a variable, such as that of options, and no program."""
-    used = regex(rf"\$\{{?{name}\b")
-    is_address = {*sources(text)} <= {"$MASTER_ADDR", "$MASTER_PORT"} and not is_known(text)
-    texts = (*(part for one in runs for part in (*one.words, one.text)), *(one for one, _ in script.files.values()))
-    programs = {
-        word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
-    }
-    plain = re.sub(f"{OPEN}[^{CLOSE}]*{CLOSE}", "", text)
-    is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= programs | script.container_words
-    return is_part and used.search(script.source) is not None and not any(map(used.search, texts))
 
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.programs import VARIABLE, Called, DroppedPart, Step, formatted, joined
+from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -25,11 +25,7 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
-    is_of_machines,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
@@ -227,19 +223,6 @@ def _eval(reader: BatchCommands, called: Called) -> bool:
         else:
             reader.run(called.place, inner, called.assigned)
     return True
-
-
-def named_unset(reader: BatchCommands, node: Node) -> list[str]:
-    """The words behind `unset`. Names variables that the image can set, because the script does not."""
-    words = reader.words(reader.text(node))[1:]
-    for name in words if "-f" not in words else ():
-        of_site = name.startswith("SLURM_") or (is_of_machines(name) and not name.startswith("LD_"))
-        if name.isidentifier() and reader.lookup(name) is None and not of_site:
-            hint = f"write `unset {name}` into `command`, if the program reads it"
-            reader.left.append(
-                DroppedPart(reader.place(node), f"`unset {name}`", "the image of the job may set it", hint)
-            )
-    return words
 
 
 def _in_place(reader: BatchCommands, called: Called) -> bool:

@@ -297,7 +297,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=b\na \\\n --b ${C \\\n --d", 6, "gen cannot read the syntax of the shell here"),
         (
             NODE,
-            "export A=$(b)\ncd c\nsrun a $A",
+            'export A="e $(b)"\ncd c\nsrun a $A',
             6,
             "the folder of `$(b)` is not carried: the script computes it in another",
         ),
@@ -347,7 +347,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "$(date +%s)\nsrun a", 4, "`$GEN_RUN_ID` is not a program"),
         (NODE, "T=$(date +%s) $(date +%s)\n((T = 2))\nsrun a", 4, "`$GEN_RUN_ID` is not a program"),
         (NODE, "((A = B = 1, A <<= 2))\nsrun a $A", 4, "gen cannot read the syntax of the shell here"),
-        (NODE, 'export A=$(b)\npushd c\nsrun bash -c "a $A"', 6, "the folder of `$(b)` is not carried: the script"),
+        (NODE, 'export A="e $(b)"\npushd c\nsrun bash -c "a $A"', 6, "the folder of `$(b)` is not carried: the script"),
         (NODE, "srun a ${!SLURM_JOBID}", 4, "gen cannot read the syntax of the shell here"),
         (NODE, "if ask; then A=1; B=2; fi\nsrun a $A", 4, "the meaning of `if`, which sets `$A`, is not carried"),
         (NODE, "apptainer run $A b", 4, "the value `$A` of the image is not carried: the script gets it from"),

@@ -31,10 +31,21 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ('A=(a b)\nc $(IFS=,; echo "${A[*]}")', "c a,b"),
         ("cd /a\nb\ncd $SLURM_SUBMIT_DIR/c\nd", "cd /a\nb\ncd $OLDPWD/c\nd"),
         ("cd /a\nb\ncd /c\nd\ncd $SLURM_SUBMIT_DIR\ne", "SUBMIT_DIR=$PWD\ncd /a\nb\ncd /c\nd\ncd $SUBMIT_DIR\ne"),
+        ("A=$(wc -l < b)\ncd /c\nd $A", "A=$(wc -l < b)\ncd /c\nd $A"),
+        ("A=$(grep -v x b.txt | head -1)\ncd /c\nd $A", "A=$(grep -v x b.txt | head -1)\ncd /c\nd $A"),
+        ("A=$(pwd)\ncd /c\nd $A/e", "SUBMIT_DIR=$PWD\ncd /c\nd $SUBMIT_DIR/e"),
+        ("export A=$(b c)\ncd d\ne $A", "export A=$(b c)\ncd d\ne $A"),
+        ("A=$(b c)\nexport A\ncd d\ne $A", "export A=$(b c)\ncd d\ne $A"),
+        ("export A=$(cat b)\nc", "export A=$(cat b)\nc"),
     ],
 )
 def test_options_separators_and_folders_change_where_the_script_changes_them(body: str, expected: str) -> None:
     assert command(body) == expected
+
+
+def test_each_process_gets_what_the_launcher_computes() -> None:
+    made = job(script("-N 2", "--ntasks-per-node=4", body="export A=$(b c)\nmpirun -np 8 d $A")).fields
+    assert made["command"] == "export A=$(b c)\nmpirun -x A d $A"
 
 
 def test_a_loop_that_stays_leaves_no_trace_of_its_turns() -> None:

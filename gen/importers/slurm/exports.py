@@ -1,0 +1,101 @@
+"""Variables that the batch part exports: in `env` of the job, in lines of its command, or in front of a program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from gen.base import regex
+from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
+from gen.importers.slurm.programs import VARIABLE, Step, lacking_steps
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, is_of_machines
+from gen.importers.slurm.srun import why_of_machines, why_of_part
+from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
+from gen.job.kinds import ALL_KINDS
+from gen.job.launchers import deepspeed, mpirun
+
+
+def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
+    of_mpi, reserved = draft.fields["kind"] == "mpi", ALL_KINDS[draft.fields["kind"]].reserved_env
+    for name, place in script.exported.items():
+        value = script.variables.get(name)
+        value = script.drawn.get(name, value) if value == marked(f"${name}") else value
+        in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
+        runs = [_passing_on(name, one) for one in runs] if in_text and of_mpi else runs
+        if value is None or in_text or _has_own(name, str(value), script, reserved, of_mpi=of_mpi):
+            continue
+        text = value if isinstance(value, str) else " ".join(value)
+        if is_of_machines(name):
+            draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
+        elif name in reserved:
+            draft.drop(place, f"the variable `{name}`", "a pod has one of its own", "pass the value by another name")
+        elif is_part(name, text, script, runs):
+            draft.drop(place, f"the variable `{name}`", *why_of_part(text))
+        elif is_known(text):
+            draft.variable(name, text, place)
+        elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
+            draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
+        elif text != marked(f"${name}") and (
+            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, script.from_text | {name})
+        ):
+            first = _first_needing(name, text, runs)
+            runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]
+            line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
+            before = lacking_steps(script.steps, runs, line.text, place.line)
+            runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
+        elif not name.startswith("SLURM_"):
+            draft.drop(place, f"the variable `{name}`", *why_of_machines(script, name))
+    return runs
+
+
+def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[str], *, of_mpi: bool) -> bool:
+    """Whether the pods of a job have a value of their own for a variable, or read it from a Secret."""
+    of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
+    of_kind = of_kind or (of_mpi and is_of_process(name, value))
+    of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
+    return of_kind or name in script.secrets or (name.startswith("SLURM_") and is_known(value))
+
+
+def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:
+    """Whether all pods compute the same value from that of their image, and each `mpirun` of a job can pass it on."""
+    others = any(one.launcher is deepspeed.LAUNCHER or "mpirun" in one.text for one in runs)
+    return not others and {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
+
+
+def _passing_on(name: str, run: Run) -> Run:
+    """A program with a variable of the launcher's shell, if `mpirun` starts it."""
+    starts = run.launcher is mpirun.LAUNCHER or run.words[:1] == ("mpirun",)
+    has_own = any(one.partition("=")[0] == name for one in run.words)
+    words = (*run.words[: run.at + 1], "-x", name, *run.words[run.at + 1 :])
+    return replace(run, words=words) if starts and not has_own else run
+
+
+def is_part(name: str, text: str, script: BatchScript, runs: Sequence[Run]) -> bool:
+    """Whether the command or its container has the value of a variable, such as that of options, and no program."""
+    used = regex(rf"\$\{{?{name}\b")
+    is_address = {*sources(text)} <= {"$MASTER_ADDR", "$MASTER_PORT"} and not is_known(text)
+    texts = (*(part for one in runs for part in (*one.words, one.text)), *(one for one, _ in script.files.values()))
+    programs = {
+        word for one in runs for word in one.words if word == one.words[one.at] or word.endswith((".py", ".sh"))
+    }
+    plain = re.sub(f"{OPEN}[^{CLOSE}]*{CLOSE}", "", text)
+    is_part = is_address or len(plain.split()) > 1 or {*text.split(",")} <= programs | script.container_words
+    return is_part and used.search(script.source) is not None and not any(map(used.search, texts))
+
+
+def is_of_process(name: str, value: str) -> bool:
+    """Whether only the shell of each process of MPI knows the value of a variable."""
+    return "OMPI_COMM_WORLD" in value or (name in OF_KIND | DEVICES and not is_known(value))
+
+
+def _first_needing(name: str, text: str, steps: Sequence[Step]) -> int:
+    """The number of the first program, or output of one, that gets an exported variable, behind what sets its value."""
+    lines = [number for number, one in enumerate(steps) if one.sets in {*VARIABLE.findall(text)} - {name}]
+    late = max(lines, default=-1) + 1
+    needs = (number for number, one in enumerate(steps) if name in one.exported and (not one.sets or "$(" in one.text))
+    return next((number for number in needs if number >= late), 0)
