@@ -19,7 +19,6 @@ from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
-    MODULES,
     OF_NODES,
     OF_STATE,
     ONLY_SHOWS,
@@ -40,8 +39,6 @@ OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare l
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
-_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
-_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 
@@ -132,15 +129,6 @@ class BatchCommands(BatchValues):
         for words in self._submitting:
             self.submit(self.place(node), words)
         self._submitting.clear()
-
-    def name_lines(self, text: str, start: Location, path: str) -> None:
-        """Name the lines of a file of the script that need a machine of Slurm."""
-        for number, line in enumerate(text.split("\n"), start.line):
-            if _SETS_UP.match(line):
-                self.left.append(DroppedPart(replace(start, line=number), f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
-            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
-                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
-                self.refuse(replace(start, line=number), what, "pass it as an argument")
 
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""

@@ -249,7 +249,7 @@ def _translate(
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         processes.report_launcher(draft, runs)
-        steps.report_ranks(draft, script.source, started, text)
+        steps.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, script, runs)
 

@@ -229,7 +229,6 @@ class BatchScript(BatchCommands):
             path, text = self.local(self.value(self.text(destination))), self.local(text)
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
-            self.name_lines(text, self.place(inner), path)
         elif program == "read" and body is not None:
             self.read_line(self.words(self.text(body))[1:], text)
         elif body is not None and body.type == "command" and program not in _FOLLOWED and self.starts_program(node):

@@ -18,7 +18,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, sources
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import READS
 from gen.importers.slurm.outside import report_unset, without_variables
@@ -33,9 +33,12 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    CONDA,
     DEVICES,
+    MODULES,
     OF_KIND,
     OF_MACHINES,
+    OWN_ENVIRONMENT,
     Layout,
     is_of_machines,
     sets_network,
@@ -104,6 +107,7 @@ def runs_of(
             own = {**ranks(tasks[1]), **sizes, "SLURM_NNODES": str(tasks[0])}
             inner = _in_tasks(script, moved, rest, own) if rest else []
             inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
+            _set_ranks(script, inner, own)
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
             ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise", "stops")}
@@ -112,6 +116,7 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
+    _name_lines(script)
     copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
@@ -147,6 +152,36 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.run(step.place, words, step.assigned)
     script.absorb(task)
     return task.steps
+
+
+_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
+_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
+_VALUE: Final = regex(r"\\\$|\$(?:\{(SLURM_\w+)(?::?-[^{}\n]{0,99})?\}|(SLURM_\w+))")
+
+
+def _set_ranks(script: BatchScript, steps: Sequence[Step], own: Mapping[str, str]) -> None:
+    """Write the variables of a task into the files of the script that it reads, as its pods or `mpirun` have them."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return source_text(own[name]) if name in own else match[0]
+
+    for path, (text, place) in script.files.items():
+        name = path.rpartition("/")[2]
+        if any(word.rpartition("/")[2] == name for one in steps for word in one.words):
+            script.files[path] = _VALUE.sub(value, text), place
+
+
+def _name_lines(script: BatchScript) -> None:
+    """Name the lines of the files of a script that need a machine of Slurm."""
+    for path, (text, place) in script.files.items():
+        for number, line in enumerate(text.split("\n"), place.line + 1):
+            at = replace(place, line=number, column=1)
+            if _SETS_UP.match(line):
+                script.left.append(DroppedPart(at, f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
+            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
+                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
+                script.refuse(at, what, "pass it as an argument")
 
 
 def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run:

@@ -85,3 +85,20 @@ def test_a_script_in_a_file_has_the_values_from_outside(
     (made,) = IMPORTERS["slurm"]().read(given, found)
     assert made.fields.get("env", {}) == env
     assert [one.message.partition(":")[0] for one in found] == named
+
+
+@for_each(
+    ("options", "text", "expected"),
+    [
+        (("--ntasks-per-node=4",), "exec a $SLURM_LOCALID", "exec a $OMPI_COMM_WORLD_LOCAL_RANK"),
+        ((), "RANK=${SLURM_PROCID:-0} a $SLURM_NNODES", "RANK=$RANK a 2"),
+        ((), r'a "\$A" $SLURM_NODELIST', r'a "\$A" $SLURM_NODELIST'),
+    ],
+)
+def test_a_script_of_tasks_has_the_rank_of_its_pod_or_process(
+    options: tuple[str, ...], text: str, expected: str
+) -> None:
+    body = f"cat > b.sh <<'E'\n{text}\nE\nchmod +x b.sh\nsrun ./b.sh python c.py"
+    jobs, found = read(script("-N 2", *options, body=body, interpreter=BASH))
+    assert jobs[0].fields["files"] == {"/etc/job/b.sh": f"{expected}\n"}
+    assert any(one.message.startswith("only Slurm sets") for one in found) == ("SLURM" in expected)

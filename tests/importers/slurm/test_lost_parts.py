@@ -312,7 +312,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         ),
         (
             NODE,
-            "cat > b.sh <<'E'\nc $SLURM_PROCID\nE\nsrun sh b.sh",
+            "cat > b.sh <<'E'\nc $SLURM_PROCID\nE\nsh b.sh",
             5,
             "only Slurm sets `SLURM_PROCID`, which `b.sh` reads",
         ),
