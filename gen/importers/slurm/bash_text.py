@@ -245,17 +245,18 @@ def expansion_end(text: str, start: int) -> int:
 def _balanced(text: str, start: int) -> int:
     """The position behind the bracket that closes the one at the start."""
     opening, closing = text[start], {"(": ")", "{": "}"}[text[start]]
-    depth, at = 0, start
+    depth, at, escaped = 0, start, -1
     while at < len(text):
         char = text[at]
         if char == "\\":
             at += 1
+            escaped = at
         elif char == "'":
             at = max(text.find("'", at + 1), at)
         elif char == '"' and at > start:
             quoted = _QUOTED.match(text, at)
             at = quoted.end() - 1 if quoted is not None else at
-        elif char == opening:
+        elif char == opening and (char == "(" or (text[at - 1] == "$" and escaped != at - 1)):
             depth += 1
         elif char == closing:
             depth -= 1

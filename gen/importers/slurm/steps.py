@@ -367,9 +367,10 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"
             draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
-        if READS.fullmatch(" ".join(run.words)) and not run.input:
+        words = run.words[1:] if run.words[:1] == ("mpirun",) else run.words
+        if READS.fullmatch(" ".join(words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
-            draft.cannot_run(run.place, f"`{' '.join(run.words)}` {why}", "name the script that it runs")
+            draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")
 
 
 def _without_own(text: str) -> str:

@@ -228,6 +228,8 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "[ '(' = b ] || A=1\nif test \\( b = c \\); then B=1; fi\nsrun a $A $B",
             "if test \\( b = c \\); then B=1; fi\na 1 $B",
         ),
+        ("A=b\nc ${A/d/{e}_f g", "c b_f g"),
+        ("A=b\nc ${A/d/\\${e}_f g", "c b_f g"),
     ],
 )
 def test_values_are_those_of_bash(body: str, expected: str) -> None:
