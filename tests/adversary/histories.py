@@ -373,6 +373,7 @@ def main() -> int:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, nargs="?")
     parser.add_argument("--job", type=int)
+    parser.add_argument("--jobs", type=int, default=JOBS, help="number of jobs of a history")
     parser.add_argument("--plugin", type=Path, metavar="FOLDER", help="source of a plugin")
     given = parser.parse_args()
     if given.plugin is not None:
@@ -386,7 +387,7 @@ def main() -> int:
     for number in range(given.first, given.last or given.first + 1):
         gc.collect()
         try:
-            ended = history(number, plugin=given.plugin is not None)
+            ended = history(number, range(given.jobs), plugin=given.plugin is not None)
         except Exception:  # noqa: BLE001 - the other histories go on
             failed += 1
             print(f"history {number}:", traceback.format_exc(limit=-4), flush=True)

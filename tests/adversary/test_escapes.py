@@ -33,6 +33,6 @@ def test_no_pod_of_many_starts_with_more() -> None:
 def test_no_pod_of_a_plugin_starts_with_more() -> None:
     """In a process of its own: plugins extend the registries of a process."""
     plugin = PROJECT / "tests/overlay/plugins/acme"
-    command = [sys.executable, "-m", "tests.adversary.histories", "1", "--plugin", str(plugin)]
+    command = [sys.executable, "-m", "tests.adversary.histories", "1", "--jobs", "120", "--plugin", str(plugin)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
