@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
+from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, words_of_read
-from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
 from gen.importers.slurm.outputs import with_variables
@@ -242,10 +242,8 @@ class BatchCommands(BatchValues):
             self.drop(called, what, why, "start it with `srun bash -c`")
         elif self.call(words) or self.follow_word(called):
             pass
-        elif (opened := opened_apptainer(words)) is not None:
-            self.images += [(opened[0], place)] if opened[0] else []
-            self.mounts += [(one, place) for one in opened[2]]
-            self.run(place, opened[1], assigned)
+        elif (container := opened(words)) is not None:
+            self._open(container, place, assigned)
         elif called.program in _COPY and (lost := file_of_slurm(words, self.logs)):
             what = "the file of the script" if SCRIPT in lost else "the log of Slurm"
             hint = "leave it out: the job file is in Git, and `gen logs` shows the logs"
@@ -255,6 +253,21 @@ class BatchCommands(BatchValues):
                 hint = f"write it behind `srun`: `srun {called.program} …`"
                 self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", hint)
             self.start(called.words, called)
+
+    def _open(self, container: Opened, place: Location, assigned: tuple[tuple[str, str], ...]) -> None:
+        """Follow the program of a container."""
+        variables, mounts = of_environment(self, assigned)
+        self.images += [(container.image, place)] if container.image else []
+        self.mounts += [(one, place) for one in (*container.mounts, *mounts)]
+        self.left += container.dropped(place)
+        if container.command[0] == RUNSCRIPT:
+            hint = "write it behind `exec` and the image"
+            self.refuse(place, "only the image knows the program of its runscript", hint)
+        first = len(self.steps)
+        own = [one for one in assigned if not of_container(one[0])]
+        self.run(place, [*container.command], (*own, *variables, *container.variables))
+        if container.folder:
+            self.steps[first:] = [one.within(container.folder, place) for one in self.steps[first:]]
 
     def follow_turns(
         self, node: Node, holds: Callable[[], bool | None], body: Node, after: Callable[[], object] = lambda: None

@@ -29,38 +29,6 @@ _PREFIX: Final = regex(r"^docker:(?://)?")
 """Shifter does without the slashes."""
 _DIGEST: Final = regex(r":(sha256:[0-9a-f]{64})$")
 """As enroot writes it."""
-_CONTAINERS: Final = frozenset({"apptainer", "singularity"})
-OF_MODULES: Final = frozenset({"apptainer_wrapper", "singularity_wrapper"})
-"""Programs of CSC that start the image of the loaded module."""
-SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
-_MOUNTS: Final = names("-V --volume -B --bind")
-CONTAINER_VALUES: Final = frozenset(
-    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
-)
-"""Options of Apptainer with a value as the next word."""
-
-
-def opened_apptainer(words: Sequence[str]) -> tuple[str, list[str], list[str]] | None:
-    """The image of a container that Apptainer or Shifter starts, which can be empty, its command and its mounts."""
-    program = words[0].rpartition("/")[2]
-    if program in OF_MODULES and words[1:2] == ["exec"] and words[2:]:
-        return "", [*words[2:]], []
-    if program != "shifter" and (program not in _CONTAINERS or words[1:2] not in (["exec"], ["run"])):
-        return None
-    at, image, mounts = (1 if program == "shifter" else 2), "", list[str]()
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        known = CONTAINER_VALUES if program != "shifter" else SHIFTER_VALUES
-        at += 1 if equals or name not in known else 2
-        value = value or words[min(at, len(words)) - 1]
-        image = value if name == "--image" else image
-        mounts += value.split(",") if name in _MOUNTS else []
-    inner = [*words[at:]]
-    if program != "shifter" and inner:
-        image = inner.pop(0)
-    elif image and OPEN not in image:  # which is one of a registry, with any spelling
-        image = f"docker://{_PREFIX.sub('', image)}"
-    return (image, inner, mounts) if inner else None
 
 
 def with_named_image(options: list[Option], images: dict[str, Option]) -> list[Option]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gen.base import regex
 from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.apptainer import of_container
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
 from gen.importers.slurm.programs import VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
@@ -58,6 +59,7 @@ def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[st
     of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
     of_kind = of_kind or (of_mpi and is_of_process(name, value))
     of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
+    of_kind = of_kind or (of_container(name) and bool(script.images))  # whose programs have it
     return of_kind or name in script.secrets or (name.startswith("SLURM_") and is_known(value))
 
 

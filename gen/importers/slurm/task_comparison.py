@@ -37,7 +37,7 @@ from gen.importers.sandbox import (
     source,
     without_ends,
 )
-from gen.importers.slurm.containers import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
+from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
 from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes

@@ -14,6 +14,7 @@ from tests.importers.slurm.test_slurm import script
 LUSTRE = "paths: {/lustre: lustre}\n"
 A = "srun --container-image=a/b:1"
 OUTSIDE = "the script gets `$A` from outside"
+LINE = 4
 UNKNOWN = "its folder is known only on the machines"
 
 
@@ -319,3 +320,41 @@ def test_a_file_that_the_script_brings_into_a_mount_is_named(before: str, named:
     assert about == (
         [f"the file of {named} in `/code` is not carried: the folder `./code` is another one here"] * bool(named)
     )
+
+
+@for_each(
+    ("line", "expected"),
+    [
+        ("singularity exec --env A=b,C=d a.sif e", {"command": "A=b C=d e"}),
+        ("apptainer exec --pwd /opt/a a.sif e", {"workingDir": "/opt/a"}),
+        ("shifter --image=a/b:1 -w /opt/a -e A=b e", {"workingDir": "/opt/a", "command": "A=b e"}),
+        ("export SINGULARITYENV_A=b\nsingularity exec a.sif e", {"command": "A=b e"}),
+        ("APPTAINERENV_A=b apptainer exec a.sif e", {"command": "A=b e"}),
+        ("export APPTAINER_BIND=/a:/c\napptainer exec a.sif e /c/f", {"data": {"host-c": "/c"}}),
+        ("apptainer exec --mount type=bind,src=/a,dst=/c a.sif e /c/f", {"data": {"host-c": "/c"}}),
+    ],
+)
+def test_variables_folders_and_mounts_of_a_container_are_those_of_the_pod(line: str, expected: dict[str, Any]) -> None:
+    job, found = read(line)
+    assert {name: job.fields.get(name) for name in expected} == expected
+    assert not [one for one in found if "belongs to the machines" in one]
+
+
+@for_each(
+    ("options", "message"),
+    [
+        ("exec --cleanenv", "`--cleanenv` of the container is not carried: the program has the variables of the job"),
+        ("exec --env-file f", "`--env-file` of the container is not carried: the job has no file of variables"),
+        ("exec -H /h", "`-H` of the container is not carried: a container has no home of the user"),
+        ("run", "the runscript of the image is not carried: the job starts the program itself"),
+    ],
+)
+def test_options_of_a_container_that_a_job_lacks_are_named(options: str, message: str) -> None:
+    _, found = read(f"singularity {options} a.sif b")
+    assert message in [one.rpartition(f":{LINE}: ")[2] for one in found]
+
+
+@for_each("line", ["singularity run a.sif", "apptainer run a.sif --lr 1"])
+def test_the_runscript_of_an_image_is_a_program_that_only_the_image_knows(line: str) -> None:
+    _, found = read(line)
+    assert f"train.sh:{LINE}: only the image knows the program of its runscript" in found

@@ -1,0 +1,137 @@
+"""Programs that Apptainer, Singularity or Shifter starts in a container, as those of a pod."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base import Location, names, regex
+from gen.importers.slurm.expansion import OPEN, items_of
+from gen.importers.slurm.programs import DroppedPart
+from gen.importers.slurm.values import BatchValues
+
+PROGRAMS: Final = frozenset({"apptainer", "singularity"})
+OF_MODULES: Final = frozenset({"apptainer_wrapper", "singularity_wrapper"})
+"""Programs of CSC that start the image of the loaded module."""
+SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
+CONTAINER_VALUES: Final = frozenset(
+    {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}
+    | {"--cwd", "--scratch", "--fusemount", "--network", "--network-args", "--hostname", "--security", "--dns"}
+)
+"""Options of Apptainer with a value as the next word."""
+_MOUNTS: Final = names("-V --volume -B --bind")
+_FOLDER: Final = frozenset({"--pwd", "--cwd"})
+_PREFIX: Final = regex(r"^docker:(?://)?")
+"""Shifter does without the slashes."""
+OF_PROGRAM: Final = regex(r"(?:SINGULARITY|APPTAINER)ENV_(?!PREPEND_PATH|APPEND_PATH|PATH|LD_LIBRARY_PATH)(\w+)")
+"""Variables of the script that a program has in the container, by a shorter name."""
+_OF_MOUNTS: Final = regex(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
+_SOURCES: Final = ("source", "src")
+_TARGETS: Final = ("destination", "target", "dst")
+RUNSCRIPT: Final = "/.singularity.d/runscript"
+"""The program of an image, which only its own format has."""
+_LEFT: Final = {
+    "--env-file": ("the job has no file of variables", "write its variables as `env`"),
+    "--overlay": ("a pod has the file system of its image", "write its files into the image"),
+    "--cleanenv": ("the program has the variables of the job", "remove those that it must not have"),
+    "--containall": ("the program has the variables of the job", "remove those that it must not have"),
+    "--home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),
+}
+_RUNSCRIPT: Final = (
+    "the runscript of the image",
+    "the job starts the program itself",
+    "check that the program needs nothing of it",
+)
+_SHORT: Final = {"-e": "--cleanenv", "-C": "--containall", "-H": "--home"}
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A container that a command starts."""
+
+    image: str = ""
+    """Empty for the image of a module."""
+    command: tuple[str, ...]
+    mounts: tuple[str, ...] = ()
+    folder: str = ""
+    """Of the option, in the container."""
+    variables: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str, str], ...] = ()
+    """Options that a job does not have, with the reasons and the remedies."""
+
+    def dropped(self, place: Location) -> Iterator[DroppedPart]:
+        return (DroppedPart(place, *one) for one in self.left)
+
+
+def opened(words: Sequence[str]) -> Opened | None:
+    """The container that a command starts with a program; None for other commands."""
+    program = words[0].rpartition("/")[2]
+    if program in OF_MODULES and words[1:2] == ["exec"] and words[2:]:
+        return Opened(command=(*words[2:],))
+    if program == "shifter":
+        return _opened(words, 1, SHIFTER_VALUES, is_shifter=True)
+    is_start = program in PROGRAMS and words[1:2] in (["exec"], ["run"])
+    return _opened(words, 2, CONTAINER_VALUES, is_shifter=False) if is_start else None
+
+
+def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shifter: bool) -> Opened | None:
+    image, folder, mounts, pairs = "", "", list[str](), list[tuple[str, str]]()
+    left = {"run": _RUNSCRIPT} if words[1] == "run" and not is_shifter else {}
+    while at < len(words) and words[at].startswith("-"):
+        name, equals, value = words[at].partition("=")
+        at += 1 if equals or name not in with_value else 2
+        value = value or words[min(at, len(words)) - 1]
+        image = value if name in ("-i", "--image") and is_shifter else image
+        folder = value if name in _FOLDER or (is_shifter and name in ("-w", "--workdir")) else folder
+        mounts += value.split(",") if name in _MOUNTS else []
+        mounts += _mount(value) if name == "--mount" else []
+        long = name if is_shifter else _SHORT.get(name, name)
+        if name == "--env" or (is_shifter and name == "-e"):
+            parts = (one.partition("=") for one in re.split(r",(?=[A-Za-z_]\w*=)", value))
+            pairs += [(one, text) for one, _, text in parts if one.isidentifier()]
+        elif long in _LEFT:
+            left[long] = (f"`{name}` of the container", *_LEFT[long])
+    inner = [*words[at:]]
+    if not is_shifter and inner:
+        image = inner.pop(0)
+    elif image and OPEN not in image:  # which is one of a registry, with any spelling
+        image = f"docker://{_PREFIX.sub('', image)}"
+    if words[1] == "run" and not is_shifter and (not inner or inner[0].startswith("-")):
+        inner, left = [RUNSCRIPT, *inner], {}
+    if not inner:
+        return None
+    return Opened(
+        image=image,
+        command=(*inner,),
+        mounts=(*mounts,),
+        folder=folder,
+        variables=(*pairs,),
+        left=(*left.values(),),
+    )
+
+
+def _mount(value: str) -> list[str]:
+    """`type=bind,source=A,destination=B` as `A:B`."""
+    given = dict(one.partition("=")[::2] for one in value.split(","))
+    ends = (
+        given.get("source", given.get("src", "")),
+        given.get("destination", given.get("target", given.get("dst", ""))),
+    )
+    return [":".join(ends)] if all(ends) else []
+
+
+def of_environment(reader: BatchValues, assigned: Sequence[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[str]]:
+    """The variables and the mounts of a container that variables of the script set."""
+    exported = {name: "".join(items_of(reader.variables.get(name, ""))[:1]) for name in reader.exported}
+    given = {**exported, **dict(assigned)}
+    variables = [
+        (match[1], value) for name, value in given.items() if (match := OF_PROGRAM.fullmatch(name)) is not None
+    ]
+    return variables, [one for name in given if _OF_MOUNTS.fullmatch(name) for one in given[name].split(",") if one]
+
+
+def of_container(name: str) -> bool:
+    """Whether a variable sets one of a program in a container, or its mounts."""
+    return OF_PROGRAM.fullmatch(name) is not None or _OF_MOUNTS.fullmatch(name) is not None
