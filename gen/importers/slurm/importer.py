@@ -49,7 +49,7 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
-from gen.importers.slurm.srun import WITHOUT_HOSTS, lost_nodes, remedy_of_file, starts_ray, word_of_folder
+from gen.importers.slurm.srun import WITHOUT_HOSTS, exported_by, lost_nodes, remedy_of_file, starts_ray, word_of_folder
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.job.launchers import mpirun
@@ -117,7 +117,8 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     named = next(((one.value, one.place) for one in reversed(options) if one.name == "job-name"), ("", place))
     draft = named_draft(given, namespace, named, stem, found)
     body, origin = "\n".join(text.split("\n")[start:]), values.get("PWD", START)
-    script = BatchScript(given.file, constants(draft.name, layout_of(options), values), first_line=start + 1)
+    known = constants(draft.name, layout_of(options), {**exported_by(options), **values})
+    script = BatchScript(given.file, known, first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.origin = origin if all(one.name != "chdir" for one in options) else START
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None

@@ -26,7 +26,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import BETWEEN, AnyStep, Step, absolute, joined, value_in_command
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, AnyStep, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -69,7 +69,7 @@ def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_
     if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) is not None:
         name = base[1].strip("\"'").rstrip("/").rpartition("/")[2]
         if not {START, OPEN} & {*name}:
-            return name.removesuffix(base[2] or "")
+            return name.removesuffix(base[2] or "").removeprefix("." if name == SCRIPT else "")
     if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
         return _folder(expanded, folder)
     return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None

@@ -25,6 +25,12 @@ _IMAGE: Final = regex(r"(?<!\S)\S+\.(?:sif|simg|sqsh)\b")
 _COMMENT: Final = regex(r"(?m)(?:^|\s)#.*$")
 
 
+def exported_by(options: Iterable[Option]) -> dict[str, str]:
+    """The variables that `--export` sets."""
+    pairs = (part.partition("=") for one in options if one.name == "export" for part in one.value.split(","))
+    return {name: text for name, equals, text in pairs if equals and name}
+
+
 def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
     """The steps, with one `srun` on all nodes instead of one for each node, as a loop over the nodes starts them."""
     left = [*steps]

@@ -64,10 +64,12 @@ _WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf
 _PYTHON: Final = regex(r"python[\d.]*")
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 _GIVEN: Final = OF_KIND | names(
-    "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
+    "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK "
+    "OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE OMPI_COMM_WORLD_NODE_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
 )
 _DRAWN: Final = regex(r"^\$\(\((?:RANDOM|[^$A-Za-z_])*\)\)$")
+_CALCULATED: Final = regex(r"\$\(\(([^()]*)\)\)")
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 WIDE: Final = 110  # characters of a line, beyond which each option gets its own
@@ -301,7 +303,13 @@ def _is_left_out(name: str) -> bool:
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
     known = _GIVEN | {RUN_ID} | (others or set())
-    return all({*VARIABLE.findall(one)} <= known and "$(" not in _DRAWN.sub("", one) for one in sources(value))
+
+    def is_given(part: str) -> bool:
+        numbers = " ".join(_CALCULATED.findall(part))
+        names = {*VARIABLE.findall(part), *re.findall(r"[A-Za-z_]\w*", numbers)}
+        return names <= known and "$(" not in _CALCULATED.sub("", _DRAWN.sub("", part))
+
+    return all(map(is_given, sources(value)))
 
 
 def parts_of(run: Run) -> Iterator[str]:
@@ -334,6 +342,7 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         words = [shown(one).rpartition("/")[2] for one in run.words]
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
+        starts = starts or any(map(sources, run.words[:1]))  # a variable has the program
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
         passed = _RANKS & {*run.exported.values(), *(one for _, one in run.assigned)} or _PASSED.search(command)
         if not starts or is_of_mpi or passed:
@@ -379,6 +388,10 @@ def _without_own(text: str) -> str:
     return re.sub(own, "", without_shown(expanded_part(text)))
 
 
+_OF_ITSELF: Final = regex(rf"^(?:LD_LIBRARY_|PYTHON)?PATH=.*{OPEN}\$(?:LD_LIBRARY_|PYTHON)?PATH{CLOSE}")
+"""A path of `mpirun -x` that begins with others and ends with that of the image."""
+
+
 def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
     """Values from outside without which the programs cannot run."""
     is_set = draft.fields["kind"] != "mpi" or any(one.text.startswith("export MASTER_ADDR=") for one in runs)
@@ -387,7 +400,8 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     names: dict[str, Location] = {}
     of_shell = script.kept | script.never
     for run in runs:
-        texts = [expanded_part(part) for part in (*(one for word in run.words for one in sources(word)), run.text)]
+        words = (_OF_ITSELF.sub("", word) if run.words[:1] == ("mpirun",) else word for word in run.words)
+        texts = [expanded_part(part) for part in (*(one for word in words for one in sources(word)), run.text)]
         texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):

@@ -43,6 +43,7 @@ from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Optio
 from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, command_at, read_by, start_of, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site, without_placeholders
+from gen.importers.slurm.srun import exported_by
 from gen.importers.slurm.steps import Run, launcher_of, without_set
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
@@ -221,8 +222,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         env["SLURM_ARRAY_TASK_COUNT"] = str(job.fields.get("workers", len(layout.indices)))
     folder = posixpath.join(HOME, script.values.get("PWD", ""))
     for option in script.options:
-        if option.name == "export":
-            env |= {name: text for name, sign, text in (one.partition("=") for one in option.value.split(",")) if sign}
+        env |= exported_by([option])
         folder = option.value if option.name == "chdir" and option.value.startswith("/") else folder
     last = max((int(name) for name in script.values if name.isdecimal()), default=0)
     arguments = (script.values.get(str(number), "") for number in range(1, min(last, _MOST_ARGUMENTS) + 1))

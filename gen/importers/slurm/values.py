@@ -58,6 +58,7 @@ _ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")
+_FROM_FILE: Final = regex(rf"{OPEN}\"?\$\((?:cat\s+|<\s*)\"?(?:~|\$\{{?HOME|/)[^()|;&]*\)\"?{CLOSE}")
 _NO_NAME: Final = regex(r"[\"'|&;<>,]|^[^/]* [^/]*$")
 _NO_PROGRAM: Final = regex(rf"{OPEN}(?:\$MASTER_|\{{\{{|[*?!]|\$[(!])[^{CLOSE}]*{CLOSE}")
 
@@ -280,7 +281,8 @@ class BatchValues(Conditions):
             new = f"{''.join(items[:1])}{new}"[:100_000]
         elif sign == "+=":
             new = (*items, *new)
-        if isinstance(new, str) and is_known(new) and is_secret(self._assigned, new):
+        plain = _FROM_FILE.sub("of-a-file", new) if isinstance(new, str) else OPEN
+        if isinstance(new, str) and is_known(plain) and is_secret(self._assigned, plain):
             self.secrets[self._assigned] = new, self.place(node)
             new = marked(f"${self._assigned}")
         self.variables[self._assigned] = (new, *items[1:]) if isinstance(new, str) and items[1:] else new  # the first

@@ -1,0 +1,51 @@
+"""Programs of a job have the variables that the script, its options and its files give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.cases import for_each
+from tests.importers.slurm.test_slurm import job, read, script
+
+ARRAY = ("-N 1", "--array=0-2")
+MPI = ("-N 2", "--ntasks-per-node=4")
+
+
+@for_each(
+    ("options", "body", "expected"),
+    [
+        (("-N 1", "--export=ALL,A=3"), "b ${A:-0} c$A", {"command": "b 3 c3", "env": {"A": "3"}}),
+        (
+            ("-N 1", "--array=1-3"),
+            "export A=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\nb",
+            {"command": 'export A="{{ run.id }}_$((JOB_COMPLETION_INDEX + 1))"\nb', "workers": 3},
+        ),
+        (
+            ARRAY,
+            "A=(0 42 7)\nexport B=${A[$SLURM_ARRAY_TASK_ID]}\nc",
+            {"command": ["bash", "-c", "A=(0 42 7)\nexport B=${A[$JOB_COMPLETION_INDEX]}\nc"], "array": True},
+        ),
+        (MPI, "PYTHONPATH=a:$PYTHONPATH srun b", {"command": "mpirun -x PYTHONPATH=a:$PYTHONPATH b"}),
+        (MPI, "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'", {"command": "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'"}),
+        (
+            ("-N 1",),
+            "export WANDB_API_KEY=$(cat ~/.key)\na",
+            {"command": "a", "env": {"WANDB_API_KEY": {"secret": "train-env", "key": "WANDB_API_KEY"}}},
+        ),
+        (("-N 1",), 'a $(basename "$0" .sh)', {"command": "a slurm_script"}),
+    ],
+)
+def test_values_are_those_that_the_script_gives(options: tuple[str, ...], body: str, expected: dict[str, Any]) -> None:
+    made, found = read(script(*options, body=body))
+    assert {name: made[0].fields.get(name) for name in expected} == expected
+    assert not [one for one in found if "has no value in a pod" in one.message]
+
+
+def test_a_program_in_a_variable_may_read_its_rank() -> None:
+    body = 'A=(python b.py)\nif [ -n "$(ls c)" ]; then A+=(--d); fi\nsrun ${A[@]}'
+    _, found = read(script(*MPI, body=body))
+    assert "the rank in `$SLURM_PROCID`" in " ".join(one.message for one in found)
+
+
+def test_a_number_in_a_file_is_not_a_secret() -> None:
+    assert job(script("-N 1", body="NUM_TOKENS=$(cat ~/n)\na $NUM_TOKENS")).fields["command"] == "a $(cat ~/n)"
