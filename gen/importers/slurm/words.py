@@ -47,7 +47,8 @@ def _srun(reader: BatchCommands, called: Called) -> bool:
     if "--multi-prog" in called.words:
         reader.refuse(called.place, "a file of `srun` names its programs", hint)
     first = source_text("".join(called.words[1:2])).strip('"')
-    if (first.startswith("$(") and not first.startswith("$((")) or first.removeprefix("$") in reader.from_text:
+    is_output = first.startswith("$(") and not first.startswith("$((")
+    if is_output or first.removeprefix("$") in reader.from_text or re.match(r"\$\{\w+[%#/]", first):
         reader.refuse(called.place, f"only a shell knows the options `{cut(first)}` of `srun`", "write their values")
     if reader.in_task:
         reader.refuse(called.place, "`srun` behind `srun` does not work in a pod", "remove one of them")
