@@ -276,12 +276,12 @@ def _refused(root: Path) -> tuple[str, ...]:
 def _proof(report: Report) -> tuple[str, tuple[str, ...]]:
     """The result of a proof, and its differences."""
     silent = tuple(f"silent: {one.place}: {one.message}" for one in report.findings if one.code == "differs")
-    line = next((one for one in report.summary.splitlines() if " starts " in one or "not proven" in one), "")
+    line = next((one for one in report.summary.splitlines() if " the same programs " in one or "not proven" in one), "")
     if "the script fails" in line:
         return "the original fails", ()
     if "not proven" in line or not line:
         return "not proven", (line,)
-    if silent or "starts not" in line:
+    if silent or "does not start" in line:
         return "silent", silent
     return ("named" if "apart from" in line else "same"), ()
 

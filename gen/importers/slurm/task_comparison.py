@@ -139,14 +139,14 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         return f"{what} is not proven: the script does not end in the sandbox", False
     for one in _together(differences):
         place = Location(given.file, one.line) if one.line else job.place
-        more = f", and {one.tasks - 1} other tasks differ, too" if one.tasks > 1 else ""
+        more = f", also in {counted(one.tasks - 1, 'other task')}" if one.tasks > 1 else ""
         hint = "change the job until it does the same, or accept the difference"
         found.warning(DIFFERS, place, f"{one.text}{more}", hint)
     if not differences and not any(one.records for one in originals):
         return f"{what} is not proven: the script starts no program in the sandbox", False
-    same = "not the same programs" if differences else "the same programs with the same arguments"
+    starts = f"{'does not start' if differences else 'starts'} the same programs with the same arguments"
     apart = f", apart from what findings name, or each pod does, at line {', '.join(map(str, sorted(named)))}"
-    return f"{what} starts {same} as the script in {counted(total, 'task')}{apart if named else ''}", not differences
+    return f"{what} {starts} as the script in {counted(total, 'task')}{apart if named else ''}", not differences
 
 
 def _failure(original: Recording, line: int) -> tuple[int, str] | None:

@@ -188,7 +188,7 @@ def test_each_difference_has_its_line(tmp_path: Path, body: str, changed: dict[s
     text = script(*NODES, body=body, interpreter="/bin/bash")
     line, same, found = compared(tmp_path, text, changed)
     assert not same
-    assert "starts not the same programs" in line
+    assert "does not start the same programs" in line
     assert message in found[0].message
     assert found[0].code == "differs"
 
