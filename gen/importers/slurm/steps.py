@@ -23,6 +23,7 @@ from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outputs import READS
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
+    SCRIPT,
     VARIABLE,
     DroppedPart,
     Step,
@@ -377,6 +378,9 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"
             draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
         words = run.words[1:] if run.words[:1] == ("mpirun",) else run.words
+        started = words[1:2] if READS.fullmatch("".join(words[:1])) else words[:1]
+        if any(source_text(one).strip('"').rpartition("/")[2] == SCRIPT for one in started):
+            draft.cannot_run(run.place, "the script starts itself, and no pod has it", "write what it does then")
         if READS.fullmatch(" ".join(words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")
