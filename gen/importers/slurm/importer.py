@@ -26,14 +26,13 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.outputs import without_idle_separators
+from gen.importers.slurm.outputs import WrittenFiles, without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, without_mount_values
 from gen.importers.slurm.programs import (
     BETWEEN,
     DEEP,
     SUBMITTED,
     VARIABLE,
-    WrittenFiles,
     log_files,
     with_traps,
 )

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.shell_script import CLAUSES, READERS, invalid_parts
+from gen.importers.shell_script import CLAUSES, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
-from gen.importers.slurm.batch_commands import BatchCommands
+from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import end_of_check, with_input
-from gen.importers.slurm.programs import Called, Step, uses_of, written_line
+from gen.importers.slurm.outputs import end_of_check
+from gen.importers.slurm.programs import Called, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word
@@ -29,7 +29,6 @@ from gen.importers.slurm.words import follow_word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_FOLLOWED: Final = frozenset({*READERS, "srun"})
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
 _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
@@ -178,7 +177,7 @@ class BatchScript(BatchCommands):
         body = node.child_by_field_name("body")
         heredoc = next((one for one in node.children if one.type == "heredoc_redirect"), None)
         if heredoc is not None:
-            self._heredoc(node, body, heredoc)
+            self.follow_heredoc(node, body, heredoc)
         if heredoc is not None or body is None:
             return
         program = next(iter(self.text(body.child_by_field_name("name") or body).split()), "")
@@ -196,7 +195,7 @@ class BatchScript(BatchCommands):
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
         is_read = program in OF_LOGS and files and self.is_read(files[-1], node.end_byte)
-        if files and kept and program not in _FOLLOWED and (is_read or self.starts_program(node)):
+        if files and kept and program not in FOLLOWED and (is_read or self.starts_program(node)):
             self.as_it_is(node)
             made = self.output_file(node)[1] if program in OF_LOGS else ""
             self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)
@@ -213,37 +212,6 @@ class BatchScript(BatchCommands):
         elif files and is_silent(program):
             line = written_line(self.words(with_braces(self.text(body)))) if body.type == "command" else None
             self.note_written(node, self.output_file(node), line)
-
-    def _heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
-        """A file that the script writes with `cat <<END > FILE`."""
-        inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
-        start = next((self.text(one) for one in heredoc.children if one.type == "heredoc_start"), "")
-        targets = [one for one in (*node.children, *heredoc.children) if one.type == "file_redirect"]
-        destination = next((one.child_by_field_name("destination") for one in targets), None)
-        if inner is None:
-            return
-        text = self.text(inner) if start.startswith(("'", '"', "\\")) else self.unquoted(self.text(inner))
-        called = (body.child_by_field_name("name") or body) if body is not None else None
-        program = next(iter(self.text(called).split()), "") if called is not None else ""
-        if program in ("cat", "tee") and destination is not None:
-            path, text = self.local(self.value(self.text(destination))), self.local(text)
-            appends = any(one.type == ">>" for target in targets for one in target.children)
-            self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
-        elif program == "read" and body is not None:
-            self.read_line(self.words(self.text(body))[1:], text)
-        elif body is not None and body.type == "command" and program not in _FOLLOWED and self.starts_program(node):
-            quoted = text == self.text(inner)  # or it has no variables
-            self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
-            self.add(Step(text=self.text(node) if quoted else self.residual(self.text(node)), place=self.place(node)))
-        elif body is not None and program not in READERS:
-            before = len(self.steps)
-            self._statement(body)
-            if program == "srun" and len(self.steps) > before:
-                text = re.sub(r"(?m)^\t+", "", text) if self.text(heredoc).startswith("<<-") else text
-                lost = self.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
-                words = self.words(" ".join([lost, *map(self.text, heredoc.children_by_field_name("argument"))]))
-                step = replace(self.steps[-1], options=(*self.steps[-1].options, *words))
-                self.steps[-1] = with_input(step, text.removesuffix("\n"), start.strip("'\"\\"))
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]

@@ -20,14 +20,13 @@ from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, w
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import READS
+from gen.importers.slurm.outputs import READS, matched
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     SCRIPT,
     VARIABLE,
     DroppedPart,
     Step,
-    matched,
     needed_steps,
     text_of_words,
     without_needless_ends,
