@@ -29,6 +29,7 @@ from gen.importers.slurm.site import (
     shows_node,
 )
 from gen.importers.slurm.values import ARGUMENT, BatchValues
+from gen.job.launchers import BY_PROGRAM, base
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -41,6 +42,9 @@ _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
+_ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\n]")
+_LEFT: Final = regex(r"(?:^|[\s;&|{])(?:break|exit|return)(?=[\s;&|}]|$)")
+_OF_JOB: Final = frozenset({"srun", *BY_PROGRAM, *base.PROGRAMS})
 _CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 
 
@@ -139,6 +143,16 @@ class BatchCommands(BatchValues):
         elif path:
             old = self.written.get(path, ("", self.place(node)))[0] if sign == ">>" else ""
             self.written[path] = None if line is None or old is None else old + line, self.place(node)
+
+    def sleeps(self, node: Node) -> bool:
+        """Whether a loop waits for something, and ends when it has it."""
+        text, called = self.text(node), {*map(self.text, nodes_below(node, "command_name"))}
+        ends = not _ENDLESS.match(text) if text.startswith(("while", "until")) else False
+        return "sleep" in called and (ends or _LEFT.search(text) is not None) and not called & _OF_JOB
+
+    def waits(self, node: Node) -> bool:
+        """Whether a loop waits for a program in the background, such as a server."""
+        return self.sleeps(node) and any(one.starts_in_background for one in self.steps)
 
     def call(self, words: Sequence[str]) -> bool:
         """Follow the body of a function with these arguments. False if there is none of this name."""

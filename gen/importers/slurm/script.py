@@ -337,17 +337,26 @@ class BatchScript(BatchCommands):
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
+        waits = self.waits(node)
         read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
         changes = "export" in text or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
         if not (
-            starts or changes or read or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
+            waits
+            or starts
+            or changes
+            or read
+            or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
         ):
             self.name_setup(node)
+            if node.type == "while_statement" and self.sleeps(node):
+                hint = "write it into `command`, if the run waits for another job"
+                self.leave(node, f"the wait of `{text.split()[0]}`", "no program in the background ends it", hint)
             return
         kind = node.children[1].type if node.type == "list" else kind_of(node.type)
         hint = "check that each pod may run it, or write the values that it computes"
         what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
-        self.leave(node, what, "only a shell decides it, in each pod", hint)
+        if read or not waits:
+            self.leave(node, what, "only a shell decides it, in each pod", hint)
         self.as_it_is(node.parent if node.parent is not None and self.has_input(node.parent) else node)
 
     def _for(self, node: Node) -> None:
@@ -368,7 +377,7 @@ class BatchScript(BatchCommands):
                 self.leave(node, "the status of programs in the background", "the pod waits for all programs", hint)
             return
         plain = all(one in (ADDRESS, NODES) or (is_known(one) and not re.search(r"[{*]", one)) for one in items)
-        if not plain or len(items) > _MOST_TURNS:
+        if not plain or len(items) > _MOST_TURNS or self.waits(node):
             self._undecided(node)
             return
         before, clear, state = len(self.steps), self.unclear is None, self.state()
@@ -387,7 +396,8 @@ class BatchScript(BatchCommands):
     def _while(self, node: Node) -> None:
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
         text = self.text(node)
-        known = self.holds(condition) if condition is not None and text.startswith(("while", "until")) else None
+        decides = condition is not None and text.startswith(("while", "until")) and not self.sleeps(node)
+        known = self.holds(condition) if condition is not None and decides else None
         known = known if known is None or text.startswith("while") else not known
         if known and _TURNS.search(text) and condition is not None and body is not None:
             until = text.startswith("until")

@@ -7,6 +7,14 @@ from tests.importers.slurm.test_slurm import BASH, read, script
 from tests.importers.slurm.test_steps import command
 
 NODE = ("-N 1",)
+WAITS = (
+    "while [ ! -f p ]; do sleep 1; done",
+    "until [ -e p ]; do sleep 1; done",
+    "while [ -f lock ]; do sleep 1; done",
+    "until grep -q ready a.log; do sleep 1; done",
+    "for i in $(seq 60); do\n  curl -s b && break\n  sleep 5\ndone",
+    "while true; do\n  if [ -f p ]; then break; fi\n  sleep 5\ndone",
+)
 
 
 @for_each(
@@ -30,9 +38,20 @@ def test_a_pod_waits_as_the_script_does(body: str, expected: str) -> None:
     assert command(body) == expected
 
 
+@for_each("loop", WAITS)
+def test_a_wait_for_a_program_in_the_background_stays(loop: str) -> None:
+    jobs, found = read(script(*NODE, body=f"a &\n{loop}\nc"))
+    assert (jobs[0].fields["command"], found) == (f"a &\n{loop}\nc", [])
+
+
 @for_each(
     ("body", "line", "message"),
     [
+        (
+            "while [ ! -f x ]; do sleep 1; done\na",
+            4,
+            "the wait of `while` is not carried: no program in the background",
+        ),
         ("srun bash -c 'b; S=$?; c; exit $S'\nd", 4, "`exit $S` is not carried: the pod goes on after this shell"),
         ("for i in 1 2; do a && break; done\nb", 4, "the rest of the loop is not carried: it starts the program again"),
         ("{ conda create -n a; } &\nwait\nb", 4, "`conda create -n a` is not carried: a container has an"),
