@@ -237,11 +237,19 @@ def _outside_marks(text: str) -> str:
     return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)
 
 
+_PATTERNS: Final = regex(r"(?<![^\s\"'=(])(?<!>)(?<!> )[\w./${}+,-]*[*?][\w./${}+,*?-]+|(?<![^\s\"'=(])[\w./-]+/\*")
+"""Patterns of files, other than behind `>`."""
+
+
 def _names(texts: Iterable[str], path: str) -> bool:
     """Whether a text has the path of a file, other than behind `>`."""
-    name = re.escape(source_text(path).removeprefix("./"))
+    path = source_text(path).removeprefix("./")
+    name = re.escape(path)
     wanted = regex(rf"(?<![\w./-])(?<!>)(?<!> )(?<!> \")(?:\./)*{name}(?![\w-])")
-    return any(wanted.search(one) for one in texts)
+    return any(
+        wanted.search(one) or any(fnmatchcase(path, word.removeprefix("./")) for word in _PATTERNS.findall(one))
+        for one in texts
+    )
 
 
 class WrittenFiles:

@@ -81,7 +81,7 @@ class Step(Struct, frozen=True, kw_only=True):
     makes: str = ""
     """The file in the working directory that its text writes, which no program may need."""
     output: tuple[str, str] = ("", "")
-    """`>` or `>>`, and the file that it writes."""
+    """`>` or `>>`, with `&` if it writes its errors, too, and the file."""
     otherwise: str = ""
     """Command of the shell after its failure: `exit 1`."""
     sets: str = ""

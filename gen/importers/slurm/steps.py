@@ -280,7 +280,8 @@ def line_of(run: Run) -> str:
 def _ends(run: Run) -> list[str]:
     """The files and the other command of a program, behind its words."""
     files = [*(("<", shown(run.input)) if run.input else ())]
-    files += [run.output[0], shown(run.output[1])] if run.output[1] else ()
+    sign, path = run.output
+    files += [sign.removeprefix("&"), shown(path), *(("2>&1",) if sign.startswith("&") else ())] if path else ()
     return [*files, *(("||", run.otherwise) if run.otherwise else ())]
 
 

@@ -233,29 +233,6 @@ class BatchValues(Conditions):
     def local(self, text: str) -> str:
         return relative(text, self.folder)
 
-    def output_file(self, node: Node) -> tuple[str, str]:
-        """`>` or `>>`, and the file of the output."""
-        for one in (part for part in node.children if part.type == "file_redirect"):
-            sign = next((part.type for part in one.children if not part.is_named), "")
-            number = "".join(self.text(part) for part in one.children if part.type == "file_descriptor")
-            path = next(iter(self.destinations(one)), "/dev/")
-            if ">" in sign and number in ("", "1") and not re.match(r"\d+$|/dev/", path):
-                return ">>" if ">>" in sign else ">", self.local(self.value(path)).removeprefix("./")
-        return "", ""
-
-    def destinations(self, redirect: Node) -> list[str]:
-        """The words behind the sign of a redirection; the grammar splits them in front of some variables."""
-        parts: list[tuple[int, int]] = []
-        for one in redirect.children_by_field_name("destination"):
-            start = parts.pop()[0] if parts and parts[-1][1] == one.start_byte else one.start_byte
-            parts.append((start, one.end_byte))
-        return [self.bytes[start:end].decode("utf-8", "replace") for start, end in parts]
-
-    def is_read(self, path: str, start: int) -> bool:
-        """Whether the script has a path behind a byte, other than behind `>`."""
-        behind = self.bytes[start:].decode("utf-8", "replace")
-        return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
-
     def assign_node(self, node: Node) -> tuple[str, str] | None:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is None or self.keeps(node, self.text(name)):

@@ -8,6 +8,7 @@ from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
+from tests.importers.slurm.test_steps import command
 
 NODE = ("-N 1", "--gres=gpu:1")
 HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\npython a.py"
@@ -24,7 +25,7 @@ HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\n
         ),
         ("cat > b <<E\na\nE\necho c >> b\npython a.py b", "python a.py /etc/job/b", {"b": "a\nc\n"}),
         ("python b.py > c.json\npython a.py c.json > log", "python b.py > c.json\npython a.py c.json", {}),
-        ("srun python b.py >> d/c 2>&1\npython a.py --in=d/c", "python b.py >> d/c\npython a.py --in=d/c", {}),
+        ("srun python b.py >> d/c 2>&1\npython a.py --in=d/c", "python b.py >> d/c 2>&1\npython a.py --in=d/c", {}),
         ("cat b* > all\npython a.py all", "cat b* > all\npython a.py all", {}),
         ("sed s/a/b/ c > d\npython a.py", "sed s/a/b/ c > d\npython a.py", {}),
         ("echo start > a.log\npython a.py > a.log", "python a.py", {}),
@@ -49,6 +50,23 @@ def test_programs_have_the_files_that_they_read(body: str, command: str, files: 
 def test_a_carried_file_has_the_variables_of_the_script() -> None:
     body = "export A='--b c'\ncat > d.sh <<'E'\ntorchrun e.py $A\nE\nbash d.sh"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "--b c"}
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("a > b.log 2>&1\nc b.log", "a > b.log 2>&1\nc b.log"),
+        ("a &> b.log\nc b.log", "a > b.log 2>&1\nc b.log"),
+        ("a &>> b.log\nc b.log", "a >> b.log 2>&1\nc b.log"),
+        ("a 2>&1 > b.log\nc b.log", "a > b.log\nc b.log"),
+        ("for i in 1 2; do a > l/s_$i.log; done\nc l/s_*.log", "a > l/s_1.log\na > l/s_2.log\nc l/s_*.log"),
+        ("a > l/b.log\nc l/*", "a > l/b.log\nc l/*"),
+        ("a > b.log\nc *.log", "a > b.log\nc *.log"),
+        ("a > b.log\nc *.txt", "a\nc *.txt"),
+    ],
+)
+def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
 
 
 @for_each(
