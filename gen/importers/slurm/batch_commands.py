@@ -16,7 +16,7 @@ from gen.importers.slurm.bash_text import with_braces, words_of_read
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
 from gen.importers.slurm.outputs import with_input, with_variables
-from gen.importers.slurm.programs import SCRIPT, VARIABLE, Called, DroppedPart, Step
+from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -378,7 +378,8 @@ class BatchCommands(BatchValues):
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported, stops=self.stops)
-        return replace(step, text=self.local(step.text), folder=self.folder, folder_place=self.folder_place)
+        text = self.local(step.text).replace(marked(SUBMITTED), SUBMITTED)
+        return replace(step, text=text, folder=self.folder, folder_place=self.folder_place)
 
     def add(self, step: Step) -> None:
         """Start a program."""

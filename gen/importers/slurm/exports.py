@@ -23,7 +23,6 @@ from gen.job.launchers import deepspeed, mpirun
 def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """Set the variables that the batch part exports. Returns the programs, behind those that only a pod knows."""
     of_mpi, reserved = draft.fields["kind"] == "mpi", ALL_KINDS[draft.fields["kind"]].reserved_env
-    computed = script.from_text | script.indexed.keys()
     for name, place in script.exported.items():
         value = script.variables.get(name)
         value = script.drawn.get(name, value) if value == marked(f"${name}") else value
@@ -43,7 +42,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
             draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
         elif text != marked(f"${name}") and (
-            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, computed | {name})
+            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, {name, *script.from_text, *script.indexed})
         ):
             first = _first_needing(name, text, runs)
             runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]

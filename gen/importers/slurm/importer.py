@@ -30,10 +30,11 @@ from gen.importers.slurm.outputs import WrittenFiles, without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, without_mount_values
 from gen.importers.slurm.programs import (
     BETWEEN,
-    DEEP,
     SUBMITTED,
     VARIABLE,
+    is_below,
     log_files,
+    way,
     with_traps,
 )
 from gen.importers.slurm.script import BatchScript
@@ -311,7 +312,8 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
 
 def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
-    texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
+    words_of = (source_text(word) for one in runs for word in (*one.words, one.folder))
+    texts = " ".join([*words_of, *(one.text for one in runs)])
     made = []
     for name, values in script.indexed.items():
         if f"${{{name}[" in texts:
@@ -329,16 +331,18 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
         draft.fields.setdefault("workingDir", literal(script.origin))
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
-    before = now = ""
+    before = now = lost = ""
+    given = {*script.indexed, *(one.sets for one in runs)}
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
     returns = start or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
-        if run not in started or folder == now:
+        if run not in started or folder in (now, lost or now):
             made.append(run)
             continue
-        back = now.startswith("/") and not folder.startswith("/") and is_known(folder)
-        if folder.startswith("-") or not steps.is_of_pod(folder):
+        lost, path = "", way(now, folder)
+        if folder.startswith("-") or not steps.is_of_pod(folder, given):
+            lost = folder
             name, what = next(iter(VARIABLE.findall(folder)), ""), f"the folder of `{word_of_folder(script, place)}`"
             hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
             if now:
@@ -346,16 +350,16 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
             else:
                 hint = "set `workingDir` to the folder in the image or in `code`"
                 draft.drop(place, what, "it is known only on the machines", hint)
-        elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
+            made.append(run)
+            continue
+        if folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
-        elif back:
+        elif path is None and is_below(folder):
             start = start or ("" if before == "" else SUBMITTED[1:])
             target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
             made.append(Run(words=("cd", target), place=place))
         else:
-            relative = is_known(folder) and not folder.startswith("/")
-            target = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}") if relative else folder
-            made.append(Run(words=("cd", target), place=place))
+            made.append(Run(words=("cd", path or folder), place=place))
         made.append(run)
         before, now = now, folder
     return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]

@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from gen.base import Location, regex
 from gen.importers.slurm.expansion import (
+    CLOSE,
     MARKED,
+    OPEN,
     RUN,
     START,
     Value,
@@ -27,16 +29,46 @@ from gen.importers.slurm.expansion import (
 
 _FROM_START: Final = regex(rf"{START}((?:/\.\.(?![^/\s:,;'\"]))*)")
 SUBMITTED: Final = "$SUBMIT_DIR"  # the folder at the start of the script, in a command that left it
-DEEP: Final = "/f" * 20
-"""A folder with as many parents as a script leaves with `cd ..`."""
+_NUMBER: Final = regex(rf"{OPEN}(?:\$\(\([^$`]*\)\)|\$JOB_COMPLETION_INDEX|\$RANK|\{{\{{ [\w.]+ \}}\}}){CLOSE}")
+"""A part of the name of a folder that is no folder itself."""
+_FOLDER: Final = regex(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^/{OPEN}])+")
+
+
+def is_below(folder: str) -> bool:
+    """Whether a path begins at the folder of now, as far as it is known."""
+    return not folder.startswith("/") and (not folder.startswith(OPEN) or _NUMBER.match(folder) is not None)
+
+
+def _folders(path: str) -> list[str]:
+    """The names of a path, without those that a known number of `..` leaves."""
+    made = list[str]()
+    for one in _FOLDER.findall(path):
+        if one == ".." and made and made[-1] != ".." and is_known(_NUMBER.sub("", made[-1])):
+            made.pop()
+        elif one != ".":
+            made.append(one)
+    return made
 
 
 def joined(folder: str, target: str) -> str:
     """The folder after `cd`, without a need for the folders."""
     if target.startswith(START):
         folder, target = "", target.replace(START, ".", 1)
-    known = target and is_known(folder) and is_known(target)
-    return posixpath.normpath(posixpath.join(folder, target)) if known else target
+    if target and is_known(folder) and is_known(target):
+        return posixpath.normpath(posixpath.join(folder, target))
+    return "/" * folder.startswith("/") + "/".join(_folders(f"{folder}/{target}")) if is_below(target) else target
+
+
+def way(now: str, folder: str) -> str | None:
+    """The path from a folder to another one; None if only a shell knows it, such as that back from `..`."""
+    before, behind = _folders(now), _folders(folder)
+    if not is_below(now) or not is_below(folder):
+        return None
+    same = next((at for at, pair in enumerate(zip(before, behind, strict=False)) if pair[0] != pair[1]), None)
+    same = min(len(before), len(behind)) if same is None else same
+    left = before[same:]
+    is_unclear = any(one == ".." or not is_known(_NUMBER.sub("", one)) for one in left)
+    return None if is_unclear else "/".join([*[".."] * len(left), *behind[same:]]) or "."
 
 
 def absolute(folder: str) -> str:
@@ -47,13 +79,17 @@ def absolute(folder: str) -> str:
 
 def relative(text: str, folder: str) -> str:
     """A text with paths from the folder instead of that at the start of the script."""
-    if START in text and folder.startswith("/") and is_known(folder):
-        return MARKED.sub(lambda match: match[0].replace(START, SUBMITTED), text).replace(START, marked(SUBMITTED))
-    if START not in text or not is_known(folder):
+    if START not in text or not (is_below(folder) or is_known(folder)):
         return text.replace(START, ".")
     inner = regex(rf"{START}/{re.escape(folder)}(?=[/\s:,;'\"]|$)")
-    text = inner.sub(".", text) if posixpath.normpath(folder) != "." else text
-    return _FROM_START.sub(lambda match: posixpath.relpath(f"{DEEP}{match[1]}", f"{DEEP}/{folder}"), text)
+    text = inner.sub(".", text) if _folders(folder)[:1] not in ([], [".."]) else text
+
+    def one(match: re.Match[str]) -> str:
+        path = way(folder, match[1].lstrip("/"))
+        return f"{SUBMITTED}{match[1]}" if path is None else path
+
+    text = MARKED.sub(lambda match: _FROM_START.sub(one, match[0]), text)
+    return _FROM_START.sub(lambda match: one(match).replace(SUBMITTED, marked(SUBMITTED)), text)
 
 
 _BACKGROUND: Final = regex(r"(?<![&><])&(?![&>\d])")
@@ -105,7 +141,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def with_local_variables(self) -> Self:
         """The program with the variables that it gets. A folder in a container is not related to that of the script."""
-        inside = self.folder.startswith("/")
+        inside = way("", self.folder) is None or self.folder.startswith("..")
         exported = {
             name: marked(f"${name}") if inside and START in value else relative(value, self.folder)
             for name, value in self.exported.items()
@@ -145,8 +181,9 @@ class DroppedPart(Struct, frozen=True):
 def in_folder(text: str, folder: str, now: str) -> str:
     """A command behind `cd` to a folder, for a shell in another one that runs it later."""
     if not folder.startswith("/") and not now.startswith("/"):
-        path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
-        folder = marked("$PWD") + f"/{path}" * (path != ".")
+        path = way(now, folder)
+        start = marked("$PWD") if path is not None else marked(SUBMITTED)
+        folder = posixpath.join(start, path or folder).removesuffix("/.")
     return f"cd {folder} && {text}"
 
 
@@ -285,7 +322,7 @@ def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[st
         decides = step.otherwise or any(one.joined for one in needed[-1:])
         if decides or step.sets in ("", "IFS") or is_needed(step.sets, texts):
             needed.append(step)
-            words = (*words_of(step), *(value for _, value in step.assigned), step.input)
+            words = (*words_of(step), *(value for _, value in step.assigned), step.input, step.folder)
             texts += "\n".join([step.text, *map(source_text, words)])
     return needed[::-1]
 

@@ -68,8 +68,8 @@ _GIVEN: Final = OF_KIND | names(
     "OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE OMPI_COMM_WORLD_NODE_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
 )
-_DRAWN: Final = regex(r"^\$\(\((?:RANDOM|[^$A-Za-z_])*\)\)$")
-_CALCULATED: Final = regex(r"\$\(\(([^()]*)\)\)")
+_CALCULATED: Final = regex(r"\$\(\(([^$`]*)\)\)")
+_NAME: Final = regex(r"[A-Za-z_]\w*")
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 WIDE: Final = 110  # characters of a line, beyond which each option gets its own
@@ -304,13 +304,9 @@ def _is_left_out(name: str) -> bool:
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
     known = _GIVEN | {RUN_ID} | (others or set())
-
-    def is_given(part: str) -> bool:
-        numbers = " ".join(_CALCULATED.findall(part))
-        names = {*VARIABLE.findall(part), *re.findall(r"[A-Za-z_]\w*", numbers)}
-        return names <= known and "$(" not in _CALCULATED.sub("", _DRAWN.sub("", part))
-
-    return all(map(is_given, sources(value)))
+    calculated = {name for one in sources(value) for text in _CALCULATED.findall(one) for name in _NAME.findall(text)}
+    parts = [_CALCULATED.sub("", one) for one in sources(value)]
+    return all({*VARIABLE.findall(one)} <= known and "$(" not in one for one in parts) and calculated <= known
 
 
 def parts_of(run: Run) -> Iterator[str]:

@@ -6,6 +6,8 @@ from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 from tests.importers.slurm.test_steps import command
 
+IN_TEXT = "SUBMIT_DIR=$PWD\ncd ..\nif ask; then a $SUBMIT_DIR/b; fi"
+IN_TRAP = 'SUBMIT_DIR=$PWD\ncd ..\ntrap "cd $SUBMIT_DIR && a b" EXIT\nc'
 NODE = ("-N 1",)
 OPTIONS = "f() { while [ $# -gt 0 ]; do case $1 in -x) X=$2; shift 2;; *) break;; esac; done; a $X $@; }\nf -x 1 b c"
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
@@ -414,6 +416,14 @@ def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
         ("a $(realpath x) $(dirname b/c) $(cd d && pwd)", "a ./x b ./d", None),
         ("mkdir -p logs\ncd /workspace\na", "mkdir -p logs\na", "/workspace"),
         ("cd $SCRATCH\na", "a", None),
+        ("cd run_$SLURM_JOB_ID\na ../b\ncd ..\nc", "cd run_{{ run.id }}\na ../b\ncd ..\nc", None),
+        ("cd ..\na $SLURM_SUBMIT_DIR/b", "SUBMIT_DIR=$PWD\ncd ..\na $SUBMIT_DIR/b", None),
+        ("cd ..\na $SLURM_SUBMIT_DIR/../b", "cd ..\na ./b", None),
+        ("R=$PWD\ncd ../x\na\ncd $R\nb", "cd ../x\na\ncd $OLDPWD\nb", None),
+        ("cd ..\nif ask; then a $SLURM_SUBMIT_DIR/b; fi", IN_TEXT, None),
+        ("n=$(a)\n(cd p/$n; b $n)\nc $n", "n=$(a)\ncd p/$n\nb $n\ncd $OLDPWD\nc $n", None),
+        ("cd $X/y\na\ncd ..\nb\ncd $SLURM_SUBMIT_DIR/z\nc", "a\nb\ncd z\nc", None),
+        ("cd ..\ntrap 'a b' EXIT\nc\ncd $SLURM_SUBMIT_DIR", IN_TRAP, None),
     ],
 )
 def test_a_program_has_the_folder_of_its_line(body: str, expected: str, folder: str | None) -> None:

@@ -14,6 +14,7 @@ from gen.importers.slurm.importer import SlurmImporter
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 
+OF_ITEM = "A=(x y z)\ncd b/${A[JOB_COMPLETION_INDEX + 1]}\na"
 HEAD = """
 nodes=( $( scontrol show hostnames $SLURM_JOB_NODELIST ) )
 nodes_array=($nodes)
@@ -613,6 +614,21 @@ curl -d '{
   "n": 1
 }' http://$MASTER_ADDR:8000/v1
 """
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("cd run_$SLURM_ARRAY_TASK_ID\na ../b", 'cd "run_$((JOB_COMPLETION_INDEX + 1))"\na ../b'),
+        ("cd r/$SLURM_ARRAY_TASK_ID\na\ncd ../..\nb", 'cd "r/$((JOB_COMPLETION_INDEX + 1))"\na\ncd ../..\nb'),
+        ("A=(x y z)\ncd ${A[$SLURM_ARRAY_TASK_ID]}/b\na", OF_ITEM.replace("b/$", "$").replace("}", "}/b")),
+        ("A=(x y z)\ncd b/${A[$SLURM_ARRAY_TASK_ID]}\na", OF_ITEM),
+        ("export A=$SLURM_ARRAY_TASK_ID\nb", "export A=$((JOB_COMPLETION_INDEX + 1))\nb"),
+    ],
+)
+def test_a_task_of_an_array_has_its_folder_and_variables(body: str, expected: str) -> None:
+    fields = read(script("-N 1", "--array=1-3", body=body, interpreter=BASH))[0][0].fields
+    assert fields["command"] in (expected, ["bash", "-c", expected])
 
 
 def test_a_server_in_the_background_is_awaited_in_each_pod() -> None:
