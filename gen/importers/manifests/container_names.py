@@ -63,6 +63,7 @@ def with_names_in_job(draft: JobDraft, item: Item, body: Body, model: type[Job],
     """The object with the name that its training containers have in a job: in annotations of their pods, and in
     programs of all pods. A variable of a container needs no name for that.
     """
+    body = model.with_container_names(body) if facts is model.facts else body
     every = [one for one in templates(facts, body) if one.pods is not None]
     mains = {str(one.container.get("name")) for one in every}
     name = model.main_container()

@@ -124,6 +124,11 @@ class Job(JobFields, ABC):
         return body
 
     @classmethod
+    def with_container_names(cls, body: Body) -> Body:
+        """An object whose operator finds the training containers by the name that they have in a job."""
+        return body
+
+    @classmethod
     def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
         """What an object does in another way in the form of `modern`: routes, problems and remedies."""
         return ()

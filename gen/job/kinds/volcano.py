@@ -22,7 +22,14 @@ from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
 from gen.job.scalars import Count, Duration, Positive, Text
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
-from gen.kubernetes.facts.volcano import DEFAULT_QUEUE, DEFAULT_RETRIES, SCHEDULER, TORCH_PORT, VOLCANO_JOB
+from gen.kubernetes.facts.volcano import (
+    DEFAULT_QUEUE,
+    DEFAULT_RETRIES,
+    SCHEDULER,
+    TORCH_PORT,
+    VOLCANO_JOB,
+    plugin_flags,
+)
 from gen.kubernetes.objects import Body, present
 from gen.kubernetes.quantity import duration, seconds
 
@@ -124,6 +131,24 @@ class VolcanoJob(Job):
         others = [one for one in volumes if one not in claims]
         tasks = [_with_claims(_with_times(one), claims) for one in as_list(spec.get("tasks"))]
         return {**body, "spec": {**_with_times(spec), **present(volumes=others or None, tasks=tasks)}}
+
+    @classmethod
+    def with_container_names(cls, body: Body) -> Body:
+        """With the names of containers as arguments of the plugin `ray`, which starts Ray only in those
+        (`pkg/controllers/job/plugins/distributed-framework/ray`).
+        """
+        spec = body["spec"]
+        if not isinstance(at(spec, "plugins", "ray"), list):
+            return body
+        arguments = [str(one) for one in spec["plugins"]["ray"]]
+        flags = plugin_flags(arguments)
+        for role in ("head", "worker"):
+            tasks = (one for one in as_mappings(spec.get("tasks")) if one.get("name") == flags.get(role, role))
+            first = next(iter(as_list(at(next(tasks, None), "template", "spec", "containers"))), None)
+            known, name = flags.get(f"{role}Container", role), cls.main_container()
+            if at(first, "name") == known != name:
+                arguments = [*_without_flag(arguments, f"{role}Container"), f"--{role}Container={name}"]
+        return {**body, "spec": {**spec, "plugins": {**spec["plugins"], "ray": arguments}}}
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:
@@ -278,6 +303,14 @@ class VolcanoJob(Job):
                 for name in sorted(_SETS.get(plugin, set()) & holder.env.keys()):
                     message = f"`{name}` is set by the plugin `{plugin}`"
                     yield Problem((*route, "env", name), message, "remove it, or the plugin")
+
+
+def _without_flag(arguments: list[str], name: str) -> list[str]:
+    """Arguments without one of the flags. Its value is behind `=`, or the next word."""
+    flag = tuple(f"{dashes}{name}" for dashes in ("-", "--"))
+    gone = {index for index, one in enumerate(arguments) if one.partition("=")[0] in flag}
+    gone |= {index + 1 for index in gone if "=" not in arguments[index]}
+    return [one for index, one in enumerate(arguments) if index not in gone]
 
 
 def _port(arguments: Iterable[str]) -> int:

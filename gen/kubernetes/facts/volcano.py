@@ -47,7 +47,7 @@ def _svc(pod: base.PodOf, _arguments: Iterable[str]) -> list[Body]:
 
 def _pytorch(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
     names, tasks = (
-        {"master": "master", "worker": "worker", "port": str(TORCH_PORT), **_flags(arguments)},
+        {"master": "master", "worker": "worker", "port": str(TORCH_PORT), **plugin_flags(arguments)},
         _tasks(pod.body),
     )
     if pod.init or names["master"] not in tasks:
@@ -60,7 +60,7 @@ def _pytorch(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
 
 
 def _tensorflow(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
-    names, tasks = {"port": "2222", **_flags(arguments)}, _tasks(pod.body)
+    names, tasks = {"port": "2222", **plugin_flags(arguments)}, _tasks(pod.body)
     if pod.init or list(tasks.values()) == [1]:
         return []
     types = {names.get(kind, kind): kind for kind in ("ps", "worker", "chief", "evaluator")}
@@ -71,7 +71,7 @@ def _tensorflow(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
 
 
 def _mpi(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
-    names, tasks = {"master": "master", "worker": "worker", **_flags(arguments)}, _tasks(pod.body)
+    names, tasks = {"master": "master", "worker": "worker", **plugin_flags(arguments)}, _tasks(pod.body)
     if pod.role != names["master"] or names["worker"] not in tasks:
         return []
     hosts = _hosts(pod.body, names["worker"], tasks[names["worker"]])
@@ -81,9 +81,15 @@ def _mpi(pod: base.PodOf, arguments: Iterable[str]) -> list[Body]:
 _VARIABLES: Final = {"env": _env, "svc": _svc, "pytorch": _pytorch, "tensorflow": _tensorflow, "mpi": _mpi}
 
 
-def _flags(arguments: Iterable[str]) -> dict[str, str]:
-    pairs = (text.lstrip("-").partition("=") for text in arguments)
-    return {name: value for name, _, value in pairs}
+def plugin_flags(arguments: Iterable[str]) -> dict[str, str]:
+    """The values of flags of a plugin, which are behind `=`, or the next word."""
+    words = [*arguments]
+    found = {}
+    for text, more in zip(words, [*words[1:], ""], strict=False):
+        name, equals, value = text.lstrip("-").partition("=")
+        if text.startswith("-"):
+            found[name] = value if equals or more.startswith("-") else more
+    return found
 
 
 def _tasks(body: Body) -> dict[str, int]:

@@ -225,3 +225,29 @@ def test_a_variable_of_its_own_container_needs_no_patch() -> None:
 def test_a_container_whose_name_is_a_number_is_no_reason_to_fail() -> None:
     number: Any = 3
     assert with_container({1: "a", "args": ["b"]}, number, "main") == {1: "a", "args": ["b"]}
+
+
+OF_TRAINER = ["--headContainer=trainer", "--workerContainer=trainer"]
+
+
+@for_each(
+    ("arguments", "containers", "expected"),
+    [
+        ([], ("head", "worker"), OF_TRAINER),
+        (["--port=1", "-headContainer=a", "--workerContainer", "b"], ("a", "b"), ["--port=1", *OF_TRAINER]),
+        (["--worker=w"], ("head", "worker"), ["--worker=w", OF_TRAINER[0]]),
+        ([], ("head", "other"), OF_TRAINER[:1]),
+        ([], ("a", "b"), []),
+    ],
+)
+def test_the_plugin_of_ray_finds_the_containers(arguments: list[str], containers: Any, expected: list[str]) -> None:
+    """`OnPodCreate` of the plugin of Volcano starts Ray only in containers with these names."""
+    tasks = [
+        {"name": name, "replicas": 1, "template": pod(container)}
+        for name, container in zip(("head", "worker"), containers, strict=True)
+    ]
+    spec = {"minAvailable": 2, "schedulerName": "volcano", "plugins": {"svc": [], "ray": arguments}, "tasks": tasks}
+    proof = proof_of(an_object("batch.volcano.sh/v1alpha1", "Job", spec))
+    assert proof.patch is not None
+    values = {one["path"]: one["value"] for one in proof.patch["patch"]}
+    assert (values["/spec/plugins/ray"], proof.remaining) == (expected, ())
