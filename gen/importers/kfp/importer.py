@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Location, Route, at, regex, with_field, with_texts
+from gen.base import Diagnostic, Findings, Location, Route, at, follow, regex, with_field, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
@@ -22,7 +22,7 @@ from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline
 from gen.importers.kfp.claims import PLATFORM, VOLUME, form_of, volume_of, with_config
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, decisions, lost_outputs, of_steps
+from gen.importers.kfp.losses import HINTS, decisions, lost_ends, lost_outputs, of_steps
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried
@@ -316,7 +316,10 @@ def _imported(
         place = read.place(number, call.route)
         places.append(place)
         said.append((call.name, own := Findings()))
-        every.append(CallJobs(call=call, place=place, parts=parts_of(call, given, place, pipeline.parameters, own)))
+        parts = parts_of(call, given, place, pipeline.parameters, own)
+        waited, jobs = any(call.name in one.needs for one in calls), [one.job for one in parts]
+        ends = lost_ends(follow(read.documents[number], call.route[:-1]), jobs, waited=waited)
+        every.append(CallJobs(call=replace(call, lost=(*call.lost, *ends)), place=place, parts=parts))
     found.extend(of_steps(said, several=sum(len(made.parts) for made in every) > 1))
     mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
     every = [replace(made, obstacles=tuple(_report(made, mounted, found))) for made in every]

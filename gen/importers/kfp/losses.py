@@ -10,7 +10,9 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Route, as_mapping, at
+from gen.base import Diagnostic, Findings, Route, as_mapping, at, follow, names, regex
+from gen.importers import ImportedJob
+from gen.job.kinds import ALL_KINDS
 
 OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 """Folder for outputs of a step without artifacts, which no other step reads."""
@@ -21,6 +23,9 @@ HINTS: Final = {
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write a step for each item, or a loop in its command",
     "condition": "the step runs without it: remove the step, or test it in its command",
+    "start": "steps that need it start after the end of its object: remove it from `needs` of those that work with a "
+    "running object",
+    "failure": "the step fails with its object: set `retries` to the failures that it may have",
 }
 """What to do about a part of a step that no job has, by the reason."""
 
@@ -30,7 +35,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     what: str
     """As messages name it."""
-    reason: Literal["field", "files", "metadata", "output", "loop", "condition"] = "field"
+    reason: Literal["field", "files", "metadata", "output", "loop", "condition", "start", "failure"] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
 
@@ -52,6 +57,48 @@ def lost_loop(field: str) -> Loss:
     return Loss(what=f"the loop `{field}`", reason="loop")
 
 
+_REQUIREMENT: Final = regex(r"\s*([\w.-]+)\s*(?:(==|=|>|<|!=)\s*([^\s,]+)\s*)?")
+_WORDS_OF_END: Final = names("succeeded success complete completed completiontime endtime finished finishedat stopped")
+_WORDS_OF_START: Final = names("active ready running starttime created started available initializing")
+_NO_NUMBER: Final = 1 << 30
+
+
+def lost_ends(resource: object, jobs: Iterable[ImportedJob], *, waited: bool) -> Iterator[Loss]:
+    """The losses of conditions of an object that a template creates, if they are not those of its end. `waited` is
+    whether other steps wait for it. `matchConditions` in `workflow/executor/resource.go` of argo-workflows: it succeeds
+    if all requirements hold, or without any; and fails if one holds.
+    """
+    success, failure = (str(at(resource, name) or "") for name in ("successCondition", "failureCondition"))
+    given = _requirements(success)
+    words = {word for field, _, value in given for word in (field.rpartition(".")[2].lower(), value.lower())}
+    for job in jobs if isinstance(at(resource, "manifest"), str) else ():
+        body = next((one.body for one in job.originals), {})
+        facts = ALL_KINDS[job.fields["kind"]].facts
+        total = pods if isinstance(pods := at(body, "spec", "completions"), int) else 1
+        early = any(field == "status.succeeded" and _least(sign, value) < total for field, sign, value in given)
+        if waited and not success and not failure:
+            yield Loss(what="the end right after the creation of the object", reason="start", needed=False)
+        elif success and (words.isdisjoint(_WORDS_OF_END) or (waited and early)):
+            needed = waited and not early and not words.isdisjoint(_WORDS_OF_START)
+            yield Loss(what=f"`successCondition: {success[:_MAX_SHOWN]}`", reason="start", needed=needed)
+        limit = follow(body, facts.retries) if facts.retries is not None else None
+        for field, sign, value in _requirements(failure):
+            if field == "status.failed" and isinstance(limit, int) and _least(sign, value) <= limit:
+                yield Loss(what=f"`failureCondition: {failure[:_MAX_SHOWN]}`", reason="failure", needed=False)
+
+
+def _requirements(condition: str) -> list[tuple[str, str, str]]:
+    """The requirements of a condition, in the form of selectors: fields, signs and values."""
+    every = (_REQUIREMENT.fullmatch(one) for one in condition.split(",") if condition)
+    return [(one[1], one[2] or "", one[3] or "") for one in every if one is not None]
+
+
+def _least(sign: str, value: str) -> int:
+    """The least number for which a requirement holds."""
+    number = int(value) if value.isdecimal() and len(value) < len(str(_NO_NUMBER)) else _NO_NUMBER
+    return number + 1 if sign == ">" else number
+
+
 def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Iterator[Loss]:
     """The losses of functions in Python that read metadata of these inputs, which only the server of Kubeflow Pipelines
     hands on from the step that sets them.
@@ -62,12 +109,12 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     loops = [one for one in nodes if isinstance(one, ast.For | ast.comprehension)]
-    names = {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
+    origins = {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
     written = {id(one.value) for one in nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)}
     read = [
         one for one in nodes if isinstance(one, ast.Attribute) and one.attr == "metadata" and id(one) not in written
     ]
-    for name in dict.fromkeys(names.get(_name(one.value), "") for one in read):
+    for name in dict.fromkeys(origins.get(_name(one.value), "") for one in read):
         if name in artifacts:
             yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
 
@@ -105,8 +152,8 @@ def decisions(
     names there.
     """
     known: set[tuple[Route, str]] = set()
-    for (what, why, route), names in decided.items():
-        for name in [*(one for one in names if one in kept), *(one for one in names if one in values)][:1]:
+    for (what, why, route), given in decided.items():
+        for name in [*(one for one in given if one in kept), *(one for one in given if one in values)][:1]:
             if (route, name) in known:
                 continue  # of another item of a loop
             known.add((route, name))

@@ -643,3 +643,47 @@ def test_remedies_have_the_name_of_the_object_of_a_step() -> None:
     for tasks, name in ((dag(task("a"), task("b")), "-a"), (dag(task("a")), "")):
         _, found = read(workflow(tasks, template, program("b")))
         assert [one.hint for one in found if one.code == "cannot-run"] == [remedy % name]
+
+
+def server(**spec: Any) -> str:
+    pods = {"spec": {"containers": [{"name": "a", "image": "busybox:1", "command": ["run"]}], "restartPolicy": "Never"}}
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "server-"}}
+    return json.dumps({**body, "spec": {"backoffLimit": 0, "template": pods, **spec}})
+
+
+CREATED = "the end right after the creation of the object"
+
+
+@for_each(
+    ("resource", "waited", "expected"),
+    [
+        ({"successCondition": "status.active > 0"}, True, ("cannot-run", "`successCondition: status.active > 0`")),
+        ({"successCondition": "status.active > 0"}, False, ("not-carried", "`successCondition: status.active > 0`")),
+        ({"successCondition": "status.x == y"}, True, ("not-carried", "`successCondition: status.x == y`")),
+        ({}, True, ("not-carried", CREATED)),
+        ({}, False, None),
+        ({"successCondition": "status.succeeded > 0", "failureCondition": "status.failed > 0"}, True, None),
+        ({"successCondition": "status.conditions.0.type == Complete"}, True, None),
+        ({"successCondition": "status.active == 0, status.completionTime"}, True, None),
+        (
+            {"successCondition": "status.succeeded > 0", "manifest": server(completions=2, parallelism=2)},
+            True,
+            ("not-carried", "`successCondition: status.succeeded > 0`"),
+        ),
+        ({"successCondition": "status.succeeded == 2", "manifest": server(completions=2, parallelism=2)}, True, None),
+        (
+            {"failureCondition": "status.failed > 1", "manifest": server(backoffLimit=6)},
+            False,
+            ("not-carried", "`failureCondition: status.failed > 1`"),
+        ),
+        ({"failureCondition": "status.failed > 3", "manifest": server(backoffLimit=3)}, False, None),
+    ],
+)
+def test_other_ends_than_those_of_the_object_are_reported(
+    resource: dict[str, str], waited: bool, expected: tuple[str, str] | None
+) -> None:
+    train = {"name": "train", "resource": {"action": "create", "manifest": server(), **resource}}
+    order: dict[str, Any] = {"dependencies": ["train"]} if waited else {}
+    _, found = read(workflow(dag(task("train"), task("look", **order)), train, program("look")))
+    ends = [(one.code, one.message) for one in found if "Condition" in one.message or CREATED in one.message]
+    assert ends == ([(expected[0], f"{expected[1]} of step `train` is not carried")] if expected else [])
