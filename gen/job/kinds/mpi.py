@@ -29,9 +29,10 @@ RSH_AGENT: Final = "OMPI_MCA_plm_rsh_agent"
 """Command of Open MPI that connects to a worker."""
 
 _TRAINS: Final = "runLauncherAsWorker"
-_FILE = "/dev/shm/.environment"  # noqa: S108 - in memory, and in every container
-_SAVE = f"(umask 077; unset PWD OLDPWD; export -p >{_FILE})"
-_RESTORE = f'[ ! -r {_FILE} ] || . {_FILE}; eval "${{SSH_ORIGINAL_COMMAND:-exec sh}}"'
+_MEMORY = "/dev/shm"  # noqa: S108 - in memory, and in every container
+_FOLDERS = (_MEMORY, "/tmp", "/run")  # noqa: S108 - of the container
+_SAVE = "(umask 077; unset PWD OLDPWD; export -p >{file})"
+_RESTORE = '[ ! -r {file} ] || . {file}; eval "${{SSH_ORIGINAL_COMMAND:-exec sh}}"'
 _SERVER = "/usr/sbin/sshd -De"
 """As the operator starts it."""
 
@@ -39,10 +40,12 @@ _PORTS = range(20_000, 30_000)
 """Neither of node ports nor of outgoing connections (`net.ipv4.ip_local_port_range`)."""
 
 
-def ssh_server(port: int | None) -> tuple[str, ...]:
-    """Command of a worker."""
-    option = f" -p {port}" if port else ""
-    return "sh", "-c", f"{_SAVE}\nexec {_SERVER}{option} -o 'ForceCommand={_RESTORE}'\n"
+def ssh_server(port: int | None, mounted: Iterable[str] = ()) -> tuple[str, ...]:
+    """Command of a worker. Volumes at the paths `mounted` can be those of several pods, which have other variables."""
+    option, volumes = f" -p {port}" if port else "", [f"{path.rstrip('/')}/" for path in mounted]
+    folder = next((one for one in _FOLDERS if not any(f"{one}/".startswith(path) for path in volumes)), _MEMORY)
+    save, restore = (text.format(file=f"{folder}/.environment") for text in (_SAVE, _RESTORE))
+    return "sh", "-c", f"{save}\nexec {_SERVER}{option} -o 'ForceCommand={restore}'\n"
 
 
 def ssh_port(target: Target) -> int:
@@ -141,6 +144,14 @@ class MPIJob(KubeflowJob):
         if at(body, "spec", _TRAINS) is True:
             message = "the launcher of a job does not train: one more worker has its processes and devices"
             yield ("spec", _TRAINS), message, "check `workers`, and host names in the program"
+        pod = ("spec", cls.facts.pods[0].role_map, "Worker", "template", "spec")
+        first = next(iter(as_mappings(at(body, *pod, "containers"))), {})
+        if at(body, *pod, "hostIPC") is True and body.get("apiVersion") != V1 and not first.get("command"):
+            message = (
+                f"with `hostIPC`, `{_MEMORY}` of workers is that of the node, and gen writes their variables there"
+            )
+            hint = "remove `hostIPC`, or set `command` of the role `worker`, such as `[/usr/sbin/sshd, -De]`"
+            yield (*pod, "hostIPC"), message, hint
 
     @classmethod
     def absent_files(cls, version: str) -> Mapping[str, str]:
@@ -181,8 +192,9 @@ class MPIJob(KubeflowJob):
             return replace(launcher, reserved_env=launcher.reserved_env | {RSH_AGENT}), worker
         port = ssh_port(target) if target.host_network else None
         agent = ({"name": RSH_AGENT, "value": f"ssh -p {port}"},) if port else ()
+        mounted = [one if isinstance(one, str) else one.path for one in self.data.values()]
         hosts = Hosts(pattern=f"{target.run}-worker-%d.{target.run}", count=worker.replicas)
-        return replace(launcher, env=agent, wait_for=hosts), replace(worker, command=ssh_server(port))
+        return replace(launcher, env=agent, wait_for=hosts), replace(worker, command=ssh_server(port, mounted))
 
     def slots(self, gpus: Mapping[str, int]) -> int:
         return self.workers * (self.slots_per_worker or max(gpus.get("worker", 0), 1))

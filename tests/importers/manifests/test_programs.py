@@ -154,6 +154,18 @@ def test_a_launcher_that_trains_becomes_a_worker(command: list[str]) -> None:
     assert messages(body) == [message]
 
 
+@for_each(
+    ("version", "command", "expected"),
+    [("kubeflow.org/v2beta1", [], True), ("kubeflow.org/v2beta1", ["sshd"], False), ("kubeflow.org/v1", [], False)],
+)
+def test_workers_in_the_memory_of_the_node_are_reported(version: str, command: list[str], *, expected: bool) -> None:
+    worker = pod("main", command=command)
+    worker["spec"]["hostIPC"] = True
+    roles = replicas(Launcher=(1, pod("main")), Worker=(2, worker))
+    found = messages(an_object(version, "MPIJob", {"mpiReplicaSpecs": roles}))
+    assert any("with `hostIPC`, `/dev/shm` of workers is that of the node" in one for one in found) is expected
+
+
 def batch(*words: str, annotations: dict[str, str] | None = None, **container: Any) -> dict[str, Any]:
     """A Job with the container `main`, which gen calls `trainer`."""
     template = pod("main", command=list(words or ["date"]), **container)

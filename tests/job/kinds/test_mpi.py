@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.cases import for_each
+
 if TYPE_CHECKING:
     from gen.kubernetes.objects import Body
     from tests.support import Repository
@@ -33,6 +35,24 @@ def test_each_job_has_an_ssh_port_of_its_own_on_the_network_of_the_nodes(repo: R
 def test_a_worker_keeps_its_own_command(repo: Repository) -> None:
     repo.job(JOB + "roles: {worker: {command: [/usr/sbin/sshd, -De, -f, /home/mpiuser/.sshd_config]}}\n")
     assert containers(repo.one("MPIJob"))["Worker"]["command"][0] == "/usr/sbin/sshd"
+
+
+@for_each(
+    ("data", "folder"),
+    [
+        ("{data: /mnt}", "/dev/shm"),  # noqa: S108 - as rendered
+        ("{data: /dev/shm}", "/tmp"),  # noqa: S108 - as rendered
+        ("{data: {path: /dev/shm}}", "/tmp"),  # noqa: S108 - as rendered
+        ("{data: /dev, more: /tmp}", "/run"),
+    ],
+)
+def test_no_volume_of_several_pods_has_their_variables(data: str, folder: str, repo: Repository) -> None:
+    volumes = "volumes: {data: {claim: a}, more: {claim: b}}\n"
+    repo.overlay(f'kubernetes: "1.34"\nnamespaces: {{"*": {{}}}}\n{volumes}')
+    repo.job(f"{JOB}data: {data}\n")
+    command = containers(repo.one("MPIJob"))["Worker"]["command"][2]
+    assert f"export -p >{folder}/.environment)" in command
+    assert f"[ ! -r {folder}/.environment ] || . {folder}/.environment; eval" in command
 
 
 OF_V1 = 'kubernetes: "1.34"\nnamespaces: {"*": {}}\noperators: {mpi: kubeflow.org/v1}\n'
