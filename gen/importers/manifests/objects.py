@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from functools import partial
 from itertools import chain, count
 from math import prod
 from typing import Any, Final
@@ -22,7 +23,6 @@ from gen.base import (
     at,
     entries,
     follow,
-    get,
     names,
     regex,
     with_texts,
@@ -60,20 +60,26 @@ class Item(Struct, frozen=True, kw_only=True):
 
     @property
     def namespace(self) -> str:
-        namespace = self.body["metadata"].get("namespace")
-        return namespace if isinstance(namespace, str) else ""
+        return namespace if isinstance(namespace := self.body["metadata"].get("namespace"), str) else ""
 
 
 def items(given: ImportInput, found: Findings) -> list[Item]:
-    """All objects of all files. Other documents are ignored."""
-    read = (_read(_with_values(raw, given.define), file, found) for file, raw in given.files)
+    """All objects of all files. Other documents are ignored. Places are those of the file, without `--define`."""
+    read = [(raw, _read(_with_values(raw, given.define), file, found)) for file, raw in given.files]
     return [
-        Item(body=body, manifests=one, document=number, at=route)
-        for one in read
+        Item(body=body, manifests=placed, document=number, at=route)
+        for raw, one in read
         if one is not None
+        for placed in [_placed(one, raw) if given.define else one]
         for number, document in enumerate(one.documents)
         for route, body in _objects(document, (), MAX_DEPTH)
     ]
+
+
+def _placed(read: Manifests, raw: bytes) -> Manifests:
+    """The documents of a file without `--define`, for their places, unless they are others."""
+    known = read_manifests(raw, read.file, Findings())
+    return known if known is not None and len(known.documents) == len(read.documents) else read
 
 
 _OF_HELM: Final = regex(
@@ -92,7 +98,10 @@ def _with_values(raw: bytes, values: Mapping[str, str]) -> bytes:
     return _with_variables(raw, values)
 
 
-_IMAGE: Final = regex(rb"(?m)(^[^#\n]*?\bimage[\"']?: *[\"']?)([^\s\"'#]+)")
+_IMAGE: Final = regex(
+    rb"(?m)(^[^#\n]*?\bimage[\"']?: *[\"']?)"
+    rb"((?:<[^<>\n]*>|\$\{[^{}\n]*\}|\{\{[^{}\n]*\}\}|(?:CHANGE|REPLACE) ME\b|[^\s\"'#,{}\[\]])+)"
+)
 
 
 def _image(text: bytes, values: Mapping[str, str]) -> bytes:
@@ -181,12 +190,9 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
         _add_param(spec, variable, made, own)
     variables = ((_VARIABLE.fullmatch(text), one.value) for text, one in made.items())
     values = {name: value for found, value in variables if found and (name := found[1] or found[2]) not in own}
-
-    def replaced(text: str) -> str:
-        """A command with the values of other fields, as `envsubst` writes it. Containers can have own variables."""
-        return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
-
-    body = {**item.body, "spec": with_texts(spec, replaced, _SHELL) if values else spec}
+    # as `envsubst` writes it; containers can have own variables
+    of_fields = partial(_VARIABLE.sub, lambda found: values.get(found[1] or found[2], found[0]))
+    body = {**item.body, "spec": with_texts(spec, of_fields, _SHELL) if values else spec}
     metadata: Body = _filled(item.body["metadata"], ("metadata",), {})
     if isinstance(whole, str) and _PLACEHOLDER.search(whole):
         known = re.sub(r"-{2,}", "-", _PLACEHOLDER.sub("", whole)).strip("-.")
@@ -262,11 +268,9 @@ def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str,
         inner = next(filter(None, found.groups()), "") if found is not None else ""
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", inner.removeprefix(".Values")).lower()
         slug = label(words if words.replace("-", " ") not in _UNNAMED else _key(route).lower(), "value")[:40].strip("-")
-        taken = {one.value for one in made.values()}
         names = chain([slug], (f"{slug}-{number}" for number in count(2)))
-        slug = next(one for one in names if f"{START}-{one}" not in taken)
-        first, *others = slug.split("-")
-        name = first + "".join(map(str.capitalize, others))
+        slug = next(one for one in names if f"{START}-{one}" not in {known.value for known in made.values()})
+        name = re.sub("-(.)", lambda one: one[1].upper(), slug)
         made[text] = Placeholder(text=text, name=name, value=f"{START}-{slug}", route=route)
     return made[text].value
 
@@ -281,9 +285,9 @@ def report_placeholders(
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
             continue  # the job reads it from a Secret
         place, field, named = item.place(*one.route), _key(one.route), _PLACEHOLDER.fullmatch(one.text)
-        variable = "image" if one.name == field == "image" else ""
-        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else variable
-        again = f", or import it again with `--define {variable}=VALUE`" if variable.isidentifier() else ""
+        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else ""
+        variable = variable if variable.isidentifier() else "image" if field == "image" else ""
+        again = f", or import it again with `--define {variable}=VALUE`" if variable else ""
         message = f"`{field}` has the placeholder `{one.text}`"
         parts = {"job": {**draft.fields, "params": {}}, "overlay": [draft.overlay, draft.grants]}
         left = [part for part, value in parts.items() if any(one.value in text for _, text in texts_in(value))]
@@ -413,7 +417,7 @@ def _template(facts: Resource, body: Body, pods: PodSet, route: Route) -> Templa
         pods=pods,
         metadata=as_mapping(at(template, "metadata")),
         spec=spec,
-        container=as_mapping(spec["containers"][main_index(spec, facts.container)]) if _containers(spec) else {},
+        container=as_mapping(follow(spec, ("containers", main_index(spec, facts.container)))),
         replicas=prod(numbers.values()),
         restart=restart if isinstance(restart, str) else None,
         hosts=next((number for one, number in numbers.items() if one.hosts), None),
@@ -431,19 +435,15 @@ def _role(body: Body, pods: PodSet, route: Route) -> str:
         if pods.template[index] is ANY_KEY:
             return str(route[index]).lower()
         if pods.template[index] is ANY_ITEM:
-            name = get(follow(body, route[: index + 1]), pods.item_name)
+            name = follow(body, (*route[: index + 1], pods.item_name))
             return name if isinstance(name, str) else pods.role
     return pods.role
 
 
 def main_index(spec: Body, wanted: str | None) -> int:
     """Index of the training container: the one that the operator looks for, or the first."""
-    names = [at(one, "name") for one in _containers(spec)]
+    names = [at(one, "name") for one in as_list(spec.get("containers"))]
     return names.index(wanted) if wanted in names else 0
-
-
-def _containers(spec: Body) -> list[object]:
-    return as_list(spec.get("containers"))
 
 
 def _number(value: object, default: int) -> int:

@@ -171,6 +171,34 @@ def test_an_image_of_several_placeholders_is_one(define: dict[str, str], image: 
     assert hints == (again if "params" in image else [])
 
 
+@for_each("image", ["<CHANGE ME>", "'<CHANGE ME>'", "CHANGE ME", "<your image>", "{{ .repo }}:{{ .tag }}", "<image>"])
+def test_the_whole_placeholder_of_an_image_is_replaced(image: str) -> None:
+    """Also in braces, where a comma follows it."""
+    text = FROM_TEMPLATE.replace("<CHANGE ME>", "high").replace("${IMAGE_URI}", image)
+    (job,), found = from_template(text, image="hub/a:1")
+    assert job.fields["image"] == "hub/a:1"
+    text = text.replace(
+        "containers:", f"initContainers: [{{name: i, image: {image}, command: [a]}}]\n      containers:"
+    )
+    (job,), found = from_template(text, image="hub/a:1")
+    (init,) = job.originals[0].body["spec"]["template"]["spec"]["initContainers"]
+    assert (init["image"], init["command"]) == ("hub/a:1", ["a"])
+    assert not [one.message for one in found if "image" in one.message]
+
+
+def test_places_are_those_of_the_file_without_the_values() -> None:
+    text = FROM_TEMPLATE.replace("{{.Name}}-tune", "tune").replace(
+        '["--bucket=<your bucket>"]', '[--a=<a>, "--bucket=<your bucket>"]'
+    )
+    places = {
+        one.place
+        for define in ({}, {"a": "value"})
+        for one in from_template(text, **define)[1]
+        if "bucket" in one.message
+    }
+    assert [(one.line, one.column) for one in places] == [(14, text.split("\n")[13].index('"--bucket') + 1)]
+
+
 @for_each(("value", "revoked"), [("${HF_TOKEN}", False), ("<HF_token>", False), ("0123456789abcdef", True)])
 def test_only_a_known_secret_has_to_be_revoked(value: str, revoked: bool) -> None:
     _, found = read(of_container(env=[{"name": "HF_TOKEN", "value": value}]))
