@@ -268,7 +268,8 @@ def _report_fixed(name: str, value: str, call: Call, place: Location, found: Fin
     what = f"the parameter `{name}` of step `{call.task}`"
     default = f"default value `{_shown(value)}`" if value else "empty default value"
     message = f"{what} is not carried: the job is that of its {default}"
-    hint = "check the value; a field that takes an expression can have `{{ params." + name + " }}`"
+    needed = f"`{expression(name)}`, if `params` of the job has `{param_name(name)}`"
+    hint = f"check the value; a field that takes an expression can have {needed}"
     found.warning(NOT_CARRIED, place, message, hint)
 
 

@@ -259,6 +259,19 @@ def test_a_parameter_with_the_name_of_a_secret_stays(value: str | None) -> None:
     assert ("is that of its default value" if value else "has no value") in next(iter(found)).message
 
 
+def test_the_remedy_for_a_fixed_value_names_the_parameter_of_the_job() -> None:
+    """`{{ params.my-claim }}` is a difference of two names."""
+    step = program("x")
+    step["container"]["volumeMounts"] = [{"name": "v", "mountPath": "/v"}]
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "{{workflow.parameters.my-claim}}"}}
+    document = workflow(dag(task("a", "x")), {**step, "volumes": [volume]}, **values(**{"my-claim": "data"}))
+    hints = [one.hint for one in read(document)[1] if "is that of its default value" in one.message]
+    expected = (
+        "a field that takes an expression can have `{{ params.my_claim }}`, if `params` of the job has `my_claim`"
+    )
+    assert hints == [f"check the value; {expected}"]
+
+
 def test_a_token_of_texts_is_a_param() -> None:
     given = {"boundary_token": "\\n"}
     document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.boundary_token}}"), **values(**given))
