@@ -14,6 +14,7 @@ from gen.base import Route, as_list, as_mapping, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
+from gen.importers.kfp.claims import with_workspace
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_metadata
 from gen.kubernetes.objects import Body
@@ -288,7 +289,8 @@ class Reader:
         values = {**leaf.defaults, **scope.values}
         parameters = self.pipeline.parameters
         leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
-        leaf = with_files(leaf, self._folder(name, task), values, parameters)
+        made = with_files(leaf, self._folder(name, task), values, parameters)
+        leaf = with_workspace(leaf, made, values, [(one.task, one.leaf.pod) for one in self.calls.values()])
         read = as_mapping(at(leaf.component, "inputDefinitions", "artifacts"))
         self.calls[name] = Call(
             name=name,

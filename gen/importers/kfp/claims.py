@@ -5,16 +5,16 @@ Kubernetes, which no job has.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_mapping, as_texts, at, replaced
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
-from gen.importers.kfp.graph import items_of
-from gen.kubernetes.objects import present
+from gen.importers.kfp.graph import OUTPUT, Leaf, items_of
+from gen.kubernetes.objects import Body, present
 
 VOLUME: Final = "pipeline"
 """Volume with the outputs of steps, in a folder for each run and each step."""
@@ -22,6 +22,36 @@ WORKSPACE: Final = "/kfp-workspace"
 """Folder of the workspace of a run; its claim has this name, too: `backend/src/v2/component/constants.go`."""
 PLATFORM: Final = ("platforms", "kubernetes")
 """Route of the settings of a pipeline of version 2 on Kubernetes."""
+
+
+def with_claim(pod: Body, name: str, path: str) -> Body:
+    """A pod whose only container mounts a claim."""
+    (container,) = pod["containers"]
+    mounts = [*as_list(container.get("volumeMounts")), {"name": name, "mountPath": path}]
+    claim = {"name": name, "persistentVolumeClaim": {"claimName": name}}
+    volumes = [*as_list(pod.get("volumes")), claim]
+    return {**pod, "volumes": volumes, "containers": [{**container, "volumeMounts": mounts}]}
+
+
+def with_workspace(leaf: Leaf, made: Leaf, values: Mapping[str, str], before: Collection[tuple[str, Body]]) -> Leaf:
+    """A component with its files, and the workspace of the run, as `needsWorkspaceMount` in `backend/src/v2/driver` of
+    kubeflow/pipelines decides: an input is a path there, which can be an output of a task that has it. `before` are the
+    tasks before it with their pods.
+    """
+    types = as_mapping(at(leaf.component, "inputDefinitions", "parameters"))
+    texts = [values.get(name, "") for name, one in types.items() if at(one, "parameterType") in (None, "STRING")]
+    makers = {one[1] for text in texts for one in OUTPUT.finditer(text) if one[2] == "parameters"}
+    tasks = {task for task, _ in before}
+    sharing = {
+        task for task, pod in before if WORKSPACE[1:] in (at(one, "name") for one in as_list(pod.get("volumes")))
+    }
+    makers = sharing & makers if makers <= tasks else sharing  # of a graph, any of its tasks can be the maker
+    known = any(WORKSPACE in one for one in (*values.values(), *leaf.words))
+    return (
+        replace(made, pod=with_claim(made.pod, WORKSPACE[1:], WORKSPACE))
+        if made is not leaf and (known or makers)
+        else made
+    )
 
 
 def volume_of(claim: Mapping[str, str]) -> Fields:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
-from gen.importers.kfp.claims import VOLUME, WORKSPACE
+from gen.importers.kfp.claims import VOLUME, WORKSPACE, with_claim
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -259,19 +259,15 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     launched = any("{{$}}" in one for one in leaf.words)
     if not launched and outputs and words["command"]:
         words = _with_folder(words, folder)
-    shared = any(WORKSPACE in one for one in (*values.values(), *leaf.words))
-    folders = ({VOLUME: _FOLDER} if used else {}) | ({WORKSPACE[1:]: WORKSPACE} if shared else {})
-    mounts = [*as_list(container.get("volumeMounts")), *({"name": n, "mountPath": one} for n, one in folders.items())]
-    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in folders]
-    volumes = present(volumes=[*as_list(leaf.pod.get("volumes")), *claims])
-    container = {key: one for key, one in container.items() if key not in words} | present(**words, volumeMounts=mounts)
+    container = {key: one for key, one in container.items() if key not in words} | present(**words)
     files: dict[str, str] = {}
     if (program := _python(words["command"])) is not None:
         text, files[_SOURCE] = program
         options = " \\\n  ".join(_lines(words["args"]))
         container = {key: value for key, value in container.items() if key != "args"}
         container["command"] = ["sh", "-c", f"{text} \\\n  {options}" if options else text]
-    pod = {**leaf.pod, **volumes, "containers": [container]}
+    pod = {**leaf.pod, "containers": [container]}
+    pod = with_claim(pod, VOLUME, _FOLDER) if used else pod
     fixed = (*leaf.fixed, *(_fixed(given, leaf, values, parameters) if launched else ()))
     return replace(leaf, pod=pod, words=(*words["command"], *words["args"]), files=files, fixed=fixed)
 

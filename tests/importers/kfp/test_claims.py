@@ -46,6 +46,38 @@ def test_the_workspace_of_a_pipeline_is_a_volume(workspace: dict[str, Any], volu
     assert finding.hint.startswith(hint)
 
 
+@for_each(
+    ("kind", "maker", "expected"),
+    [
+        ("STRING", "w", ["r", "w"]),
+        ("NUMBER_DOUBLE", "w", ["w"]),
+        ("STRING", "v", ["w"]),
+        ("STRING", "graph", ["r", "w"]),
+    ],
+)
+def test_a_step_that_gets_a_path_of_a_step_with_the_workspace_mounts_it(
+    kind: str, maker: str, expected: list[str]
+) -> None:
+    document, config = with_config(workspace={"size": "1Gi"})
+    reader = {"executorLabel": "r", "inputDefinitions": {"parameters": {"p": {"parameterType": kind}}}}
+    document["components"] |= {"r": reader, "v": {"executorLabel": "v"}}
+    document["components"]["graph"] = {"dag": {"tasks": {"w": document["root"]["dag"]["tasks"]["w"]}}}
+    program = {"container": {"image": "a:1", "command": ["cat"], "args": ["{{$.inputs.parameters['p']}}"]}}
+    document["deploymentSpec"]["executors"] |= {"r": program, "v": {"container": {"image": "a:1", "command": ["v"]}}}
+    given = {"p": {"taskOutputParameter": {"producerTask": maker, "outputParameterKey": "o"}}}
+    reads = {"componentRef": {"name": "r"}, "dependentTasks": [maker], "inputs": {"parameters": given}}
+    tasks = document["root"]["dag"]["tasks"]
+    tasks |= {"v": {"componentRef": {"name": "v"}}, "r": reads}
+    if maker == "graph":
+        tasks["graph"] = {"componentRef": {"name": "graph"}}
+        del tasks["w"]
+    (job,), _ = read(document, config)
+    assert (
+        sorted(name for name, step in job.fields["steps"].items() if "kfp-workspace" in step.get("data", {}))
+        == expected
+    )
+
+
 def test_other_settings_of_a_pipeline_are_reported() -> None:
     settings = {"mutexName": "m", "semaphoreKey": "s", "resourceTtl": 9, "nosuch": 1}
     document, config = with_config(workspace={"size": "1Gi", "other": 1}, **settings)
