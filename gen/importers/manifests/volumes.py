@@ -387,6 +387,8 @@ def report_services(draft: JobDraft, item: Item, every: Sequence[Item]) -> None:
 
 
 _BRACED: Final = regex(r"(?<![\\$])\$\{([A-Za-z_]\w*)\}")
+_OF_ITSELF: Final = regex(r"(?m)(?<![\w$])([A-Za-z_]\w*)=([\"']?)\$(?:\1|\{\1\})\2(?=[\s;&]|$)")
+"""An assignment that sets nothing: what makes the object of the file gives it a value."""
 
 
 def report_variables(
@@ -406,11 +408,13 @@ def report_variables(
     for one in every:
         for number, container in enumerate(as_list(one.spec.get("containers"))):
             words = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
+            text, words = "\n".join(words), [_OF_ITSELF.sub("", one) for one in words]
             own = known | {str(at(entry, "name")) for entry in as_list(at(container, "env"))}
-            for name in dict.fromkeys(_BRACED.findall("\n".join(words))) if not at(container, "envFrom") else ():
+            used = dict.fromkeys([*_BRACED.findall(text), *(one[0] for one in _OF_ITSELF.findall(text))])
+            for name in used if not at(container, "envFrom") else ():
                 sets = re.compile(rf"(?<![\w$]){name}\+?=|\bfor\s+{name}\b|\bread\b[^\n;]*\b{name}\b")
                 if name not in own and not any(map(sets.search, words)):
-                    field = "command" if f"${{{name}}}" in str(at(container, "command")) else "args"
+                    field = "command" if re.search(rf"\$\{{?{name}\b", str(at(container, "command"))) else "args"
                     what = f"the variable `{name}` of `{field}`"
                     hint = f"import it again with `--define {name}=VALUE`, or set it in `env`, unless the image has it"
                     place = item.place(*one.route, "spec", "containers", number, field)

@@ -93,12 +93,19 @@ def test_a_placeholder_of_a_secret_is_that_secret() -> None:
     assert not [one for one in job.obstacles if "HF_TOKEN" in one.message]
 
 
+NO_BUCKET = "the variable `BUCKET` of `command` is not carried: nothing in the file gives it a value"
+
+
 @for_each(
     ("script", "message"),
     [
-        ("x ${BUCKET}", "the variable `BUCKET` of `command` is not carried: nothing in the file gives it a value"),
+        ("x ${BUCKET}", NO_BUCKET),
         ("x $BUCKET ${LEVEL} ${HOME} ${JOB_COMPLETION_INDEX} ${BUCKET:-a}", None),
         ("BUCKET=a; x ${BUCKET}", None),
+        ("export BUCKET=${BUCKET}; x $BUCKET", NO_BUCKET),
+        ("export BUCKET=$BUCKET\n              x", NO_BUCKET),
+        ("export BUCKET=$BUCKET:a; x", None),
+        ("BUCKET=a; export BUCKET=$BUCKET", None),
         ("for BUCKET in a b; do x ${BUCKET}; done", None),
     ],
 )
