@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -71,12 +71,13 @@ _ANSWERS: Final = (
 _FOLDER: Final = Path(__file__).parents[1] / "templates/sandbox"
 
 
-def source(name: str, **values: str) -> str:
-    """A script of the sandbox, behind its values as variables."""
+def source(name: str, **values: str | Collection[str]) -> str:
+    """A script of the sandbox, behind its values as variables: of several words, with a blank around each."""
     text = (_FOLDER / f"{name}.sh").read_text("utf-8")
     if not values:
         return text
-    return "\n".join(["#!/bin/bash", *(f"{key}={shlex.quote(value)}" for key, value in values.items()), text])
+    texts = {key: one if isinstance(one, str) else f" {' '.join(one)} " for key, one in values.items()}
+    return "\n".join(["#!/bin/bash", *(f"{key}={shlex.quote(one)}" for key, one in texts.items()), text])
 
 
 class Process(Struct, frozen=True, kw_only=True):

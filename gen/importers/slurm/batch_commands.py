@@ -14,9 +14,22 @@ from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, words_of_read
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
-from gen.importers.slurm.options import options_of
-from gen.importers.slurm.outputs import with_input, with_variables
-from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
+from gen.importers.slurm.options import (
+    OF_SBATCH,
+    options_of,
+)
+from gen.importers.slurm.outputs import (
+    with_input,
+    with_variables,
+)
+from gen.importers.slurm.programs import (
+    SCRIPT,
+    SUBMITTED,
+    VARIABLE,
+    Called,
+    DroppedPart,
+    Step,
+)
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -123,7 +136,7 @@ class BatchCommands(BatchValues):
 
     def submit(self, place: Location, words: Sequence[str]) -> None:
         """Name another job that the script starts."""
-        options, rest = options_of([*words[1:]], place, Findings())
+        options, rest = options_of([*words[1:]], place, Findings(), OF_SBATCH)
         script = source_text(self.local("".join(rest[:1]))).strip('"')
         script = SCRIPT if script.rpartition("/")[2] == self.file.rpartition("/")[2] else script
         self.submitted += [script] if script and SCRIPT not in script else []

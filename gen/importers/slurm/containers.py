@@ -203,6 +203,17 @@ def carry_containers(
     return [*parts]
 
 
+def carry_folder(draft: JobDraft, options: Sequence[Option]) -> None:
+    """Set the working directory of the whole script."""
+    last = {one.name: one for one in options}
+    for name in ("container-workdir", "chdir"):
+        option = last.get(name)
+        if option is not None and option.value.startswith("/") and "workingDir" not in draft.fields:
+            draft.set(literal(option.value), "workingDir", place=option.place)
+        elif option is not None and not option.value.startswith("/"):
+            draft.drop(option.place, f"`--{name}`", "a working directory is an absolute path", "set `workingDir`")
+
+
 def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:
     """Set the image: of the last container that the script starts itself, of Slurm, or the one of the user."""
     written, place = script.images[-1] if script.images else of_slurm

@@ -11,6 +11,7 @@ from gen.base import regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.apptainer import of_container
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
+from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, is_of_machines
@@ -52,6 +53,18 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         elif not name.startswith("SLURM_"):
             draft.drop(place, f"the variable `{name}`", *why_of_machines(script, name))
     return runs
+
+
+def carry_export(draft: JobDraft, options: Sequence[Option]) -> None:
+    """Set the variables of `--export` of the script."""
+    for option in options:
+        for part in option.value.split(",") if option.name == "export" else ():
+            name, equals, text = part.partition("=")
+            if equals and name:
+                draft.variable(name, text, option.place)
+            elif name not in ("NONE", "NIL"):
+                hint = "write the variables that the job needs as `env`"
+                draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
 
 
 def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[str], *, of_mpi: bool) -> bool:

@@ -19,15 +19,30 @@ from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, withou
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
+    carry_folder,
     container_words,
     in_container,
     mount_folders,
     named_images,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
-from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.outputs import WrittenFiles, without_idle_separators
-from gen.importers.slurm.outside import report_arguments, report_languages, without_mount_values
+from gen.importers.slurm.options import (
+    TEMPLATE,
+    Option,
+    carry,
+    directives,
+    layout_of,
+)
+from gen.importers.slurm.outputs import (
+    WrittenFiles,
+    without_idle_separators,
+)
+from gen.importers.slurm.outside import (
+    report_arguments,
+    report_languages,
+    with_values,
+    without_mount_values,
+)
 from gen.importers.slurm.programs import (
     BETWEEN,
     SUBMITTED,
@@ -207,7 +222,7 @@ def _translate(
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
     script.container_words = container_words(script)
-    layout = carry(draft, options, of_step, site)
+    layout = _with_options(draft, options, of_step, site)
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
     for one in dict.fromkeys(script.left):
@@ -253,6 +268,14 @@ def _translate(
         steps.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
         _lacking(draft, script, runs, lacking)
         steps.report_shells(draft, script, runs)
+
+
+def _with_options(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
+    """Set the fields of options."""
+    layout = carry(draft, options, of_step, site)
+    carry_folder(draft, options)
+    exports.carry_export(draft, options)
+    return layout
 
 
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers import Fields
-from gen.importers.draft import JobDraft, label, literal
+from gen.importers.draft import JobDraft, label
 from gen.importers.slurm.expansion import OPEN
 from gen.importers.slurm.site import TO_COMPLETE, Layout, Site, names_of
 from gen.job.names import LABEL_VALUE
@@ -22,18 +22,35 @@ from gen.kubernetes import quantity
 
 SHORT: Final = {
     "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
-    "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input",
-    "J": "job-name", "k": "no-kill", "L": "licenses", "l": "label", "M": "clusters", "m": "distribution", "N": "nodes",
-    "n": "ntasks", "O": "overcommit", "o": "output", "p": "partition", "Q": "quiet", "q": "qos", "S": "core-spec",
-    "s": "oversubscribe", "t": "time", "u": "unbuffered", "v": "verbose", "W": "wait", "w": "nodelist", "x": "exclude",
+    "D": "chdir", "d": "dependency", "E": "preserve-env", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold",
+    "I": "immediate", "i": "input", "J": "job-name", "K": "kill-on-bad-exit", "k": "no-kill", "L": "licenses",
+    "l": "label", "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "O": "overcommit", "o": "output",
+    "p": "partition", "Q": "quiet", "q": "qos", "r": "relative", "S": "core-spec", "s": "oversubscribe", "T": "threads",
+    "t": "time", "u": "unbuffered", "v": "verbose", "W": "wait", "w": "nodelist", "X": "disable-status", "x": "exclude",
+    "Z": "no-allocate",
 }  # fmt: skip
 SWITCHES: Final = names(
-    "contiguous container-mount-home container-writable disable-status exact exclusive get-user-env hold ignore-pbs "
-    "container-readonly container-remap-root label mpi-combine multi-prog no-container-entrypoint "
-    "no-container-mount-home no-container-remap-root no-kill no-requeue no-shell overcommit overlap oversubscribe "
-    "parsable preserve-env pty quiet requeue spread-job test-only unbuffered use-min-nodes verbose wait"
+    "async bcast compress consolidate-segments container-entrypoint container-entrypoint-log container-mount-home "
+    "container-readonly container-remap-root container-writable contiguous debugger-test disable-status exact "
+    "exclusive external external-launcher get-user-env help hold ignore-pbs immediate interactive kill-on-bad-exit "
+    "label mpi-combine multi-prog nice no-allocate no-container-entrypoint no-container-mount-home "
+    "no-container-remap-root no-kill no-requeue no-shell oom-kill-step overcommit overlap oversubscribe parsable "
+    "preserve-env propagate pty quiet quit-on-interrupt reboot requeue resv-ports send-libs spread-job "
+    "spread-segments stepmgr test-only unbuffered usage use-min-nodes verbose version wait-for-children whole x11"
 )
-"""Options without a value of their own; a value after `=` is one, too."""
+"""Options of `srun` without a value, or with one behind `=` only, also those of Pyxis."""
+OF_SBATCH: Final = SWITCHES | {"wait"}
+_WITH_VALUE: Final = names(
+    "acctg-freq argv batch bb bbf bcast-exclude cluster container container-env container-id container-save context "
+    "delay-boot epilog extra gid gres-flags het-group ignore-signals kill-on-invalid-dep mcs-label mem-update mincpus "
+    "msg-timeout network ntasks-per-tres pack-group prefer priority profile prolog resources runtime slurmd-debug "
+    "task-epilog task-prolog time-min treewidth tres-bind tres-per-task uid"
+)
+STARTS: Final = (
+    r"^-|(^|/)(python[0-9.]*|(ba|da|z)?sh|env|exec|time|nice|timeout|numactl|nsys|torchrun|accelerate|deepspeed|mpirun"
+    r"|mpiexec|horovodrun|uv|conda|ray|apptainer|singularity|shifter|enroot|docker)$|[.](py|sh)$"
+)
+"""A word behind an option that gen does not know, which is not its value; bash reads the pattern, too."""
 _DIRECTIVE: Final = regex(r"#SBATCH\s+(.*)")
 _NEXT_COMPONENT: Final = ("hetjob", "packjob")
 """Lines between the components of a heterogeneous job. `srun` starts the first one by default."""
@@ -79,17 +96,7 @@ def directives(text: str, file: str, found: Findings) -> tuple[list[Option], int
     return options, len(lines)
 
 
-_DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
-
-
-def with_values(option: Option, values: Mapping[str, str], places: Mapping[str, Location]) -> Option:
-    """An option with the values of variables: Slurm expands none, but scripts are often templates. Its place is that of
-    the value, if this has one.
-    """
-    names = [one or other for one, other in _DEFINED.findall(option.value)]
-    place = next((places[name] for name in names if name in places), option.place)
-    value = _DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), option.value)
-    return Option(option.name, value, place)
+DEFINED: Final = regex(r"\$\{(\w+)\}|\$(\w+)")
 
 
 def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
@@ -104,40 +111,42 @@ def parsed(text: str, place: Location, found: Findings) -> Iterator[Option]:
     if mark is not None:
         message = f"`{mark[0].strip()}` is a placeholder, and not an option"
         found.error(INVALID_COMMAND_LINE, place, message, "replace it with options, or remove it")
-    options, left = options_of(words, place, found)
+    options, left = options_of(words, place, found, OF_SBATCH)
     if left:
         hint = "write the name of an option with `--`"
         found.warning(NOT_CARRIED, place, f"`{left[0]}` is not carried: it is not an option", hint)
     yield from (one for one in options if not TEMPLATE.search(one.value))
 
 
-def options_of(words: list[str], place: Location, found: Findings) -> tuple[list[Option], list[str]]:
-    """Options at the start of a command, and its other words."""
+def options_of(
+    words: list[str], place: Location, found: Findings, switches: Collection[str] = SWITCHES
+) -> tuple[list[Option], list[str]]:
+    """Options at the start of a command, and its other words. `switches` are those of its tool."""
     options: list[Option] = []
     left = list(words)
     while left and left[0].startswith("-") and left[0] != "-":
         word = left.pop(0)
         if word == "--":
             break
-        name, value, needs = name_of(word)
-        needs = needs and not (name not in HANDLED and name not in REASONS and left[:1] and left[0].startswith("--"))
-        if needs and not left:
+        name, value, is_whole = name_of(word)
+        is_unknown = name not in VALUED and (not left or re.search(STARTS, left[0]) is not None)
+        if is_whole or name in switches or is_unknown:
+            options.append(Option(name, value, place))
+        elif left:
+            options.append(Option(name, left.pop(0), place))
+        else:
             found.error(INVALID_COMMAND_LINE, place, f"`{word}` has no value", "add it")
-            break
-        options.append(Option(name, left.pop(0) if needs else value, place))
     return options, left
 
 
 def name_of(word: str) -> tuple[str, str, bool]:
-    """Name and value of an option, and whether the next word is its value."""
+    """Name and value of an option, and whether the word has its value."""
     if word.startswith("--"):
         written, equals, value = word[2:].partition("=")
         near = [one for one in _KNOWN if one.startswith(written)]  # getopt completes them
-        name = near[0] if len(near) == 1 else written
-        return name, value, not equals and name not in SWITCHES
-    name = SHORT.get(word[1:2], word[1:2])
+        return near[0] if len(near) == 1 else written, value, equals != ""
     rest = word[2:].removeprefix("=")
-    return name, rest, not rest and name not in SWITCHES
+    return SHORT.get(word[1:2], word[1:2]), rest, rest != ""
 
 
 _LOGS: Final = ("the cluster keeps the logs", "read them with `gen logs`, or redirect the output in `command`")
@@ -153,7 +162,7 @@ _CLIENT: Final = ("it concerns the client of Slurm", "remove it")
 REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
     **dict.fromkeys(("mail-type", "mail-user"), _MAIL),
-    **dict.fromkeys(names("nodelist exclude nodefile constraint cluster-constraint segment switches"), _NODES),
+    **dict.fromkeys(names("nodelist exclude nodefile relative constraint cluster-constraint segment switches"), _NODES),
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
         names(
@@ -164,7 +173,11 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
         _CPUS,
     ),
     **dict.fromkeys(
-        names("exact jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit"),
+        names(
+            "exact jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit bcast "
+            "compress disable-status immediate interactive no-allocate preserve-env propagate pty quit-on-interrupt "
+            "resv-ports send-libs threads wait-for-children whole x11"
+        ),
         _CLIENT,
     ),
     **dict.fromkeys(("qos", "nice"), _PRIORITY),
@@ -180,6 +193,11 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     "comment": ("a job has no description", "write it as a comment into the job file"),
     "wckey": ("a job has no accounting key", "set `labels` of the job"),
     "container-name": ("a pod has one image", "set `image` of the job"),
+    "container-entrypoint": (
+        "`command` replaces the one of the image",
+        "start it in `command`, if the program needs it",
+    ),
+    "container-entrypoint-log": ("`command` replaces the one of the image", "remove it"),
     "no-container-entrypoint": ("`command` replaces the one of the image", "remove it"),
     "no-container-mount-home": ("a container has no home of the user", "remove it"),
     "environment": ("gen does not read the file of the container", "set `image` and `data` of the job as it has them"),
@@ -193,7 +211,9 @@ HANDLED: Final = names(
     "ntasks-per-node partition requeue tasks-per-node time"
 )
 """Options that fields have."""
-_KNOWN: Final = sorted(HANDLED | REASONS.keys() | SWITCHES)
+VALUED: Final = (HANDLED | REASONS.keys() | _WITH_VALUE) - SWITCHES
+"""Options that take the next word for their value, if they have none behind `=`."""
+_KNOWN: Final = sorted(VALUED | SWITCHES)
 _OF_ALLOCATION: Final = names("account partition qos")  # options that `srun` ignores in a script
 _TIME: Final = regex(r"(?:(?P<days>\d{1,4})-)?(?P<parts>\d{1,6}(?::\d{1,2}){0,2})")
 _MEMORY: Final = regex(r"(?P<number>\d{1,12})(?P<unit>[KMGT]?)B?", re.IGNORECASE)
@@ -224,13 +244,14 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
         last.pop("ntasks", None)
     for one in last.values():
         if one.name not in HANDLED and one.name != "constraint":
-            why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
+            unknown = (
+                f"gen does not know this option{f', and takes `{one.value[:40]}` for its value' * bool(one.value)}"
+            )
+            why, hint = REASONS.get(one.name, (unknown, "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
     layout = _sizes(draft, last, site)
     _life(draft, last)
     _place(draft, last, site)
-    _folder(draft, {one.name: one for one in options})
-    _variables(draft, options)
     return layout
 
 
@@ -407,20 +428,10 @@ def _is_open(draft: JobDraft, option: Option | None, what: str, field: str, know
     value = option.value if option is not None else ""
     if option is None or value in known or ("$" not in value and not _OPEN.search(value)):
         return False
-    given = next((f"give it with `--define {one or other}=VALUE`" for one, other in _DEFINED.findall(value)), "")
+    given = next((f"give it with `--define {one or other}=VALUE`" for one, other in DEFINED.findall(value)), "")
     hint = f"{given or 'replace it'}, or set `{field}` of the job"
     draft.drop(option.place, f"the {what} `{value[:60]}`", "it is a placeholder", hint)
     return True
-
-
-def _folder(draft: JobDraft, last: dict[str, Option]) -> None:
-    """The working directory of the whole script."""
-    for name in ("container-workdir", "chdir"):
-        option = last.get(name)
-        if option is not None and option.value.startswith("/") and "workingDir" not in draft.fields:
-            draft.set(literal(option.value), "workingDir", place=option.place)
-        elif option is not None and not option.value.startswith("/"):
-            draft.drop(option.place, f"`--{name}`", "a working directory is an absolute path", "set `workingDir`")
 
 
 def _queue(draft: JobDraft, partition: Option | None, site: Site) -> None:
@@ -437,14 +448,3 @@ def _queue(draft: JobDraft, partition: Option | None, site: Site) -> None:
         draft.drop(partition.place, "the partition", f"it becomes a queue of Kueue{more}", hint)
     elif first not in site.partitions:
         draft.drop(partition.place, f"the partition `{first}`", "the site file does not name it", "add it there")
-
-
-def _variables(draft: JobDraft, options: list[Option]) -> None:
-    for option in options:
-        for part in option.value.split(",") if option.name == "export" else ():
-            name, equals, text = part.partition("=")
-            if equals and name:
-                draft.variable(name, text, option.place)
-            elif name not in ("NONE", "NIL"):
-                hint = "write the variables that the job needs as `env`"
-                draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)

@@ -5,7 +5,7 @@ answers of Slurm to programs of other languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -16,7 +16,7 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import reads_arguments
 from gen.importers.slurm.containers import Lacking, container_words
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked
-from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.options import DEFINED, Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step, read_by
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.srun import set_at
@@ -24,6 +24,16 @@ from gen.job.launchers import base
 
 _MOST_OPTIONS: Final = 9
 _OPTIONS: Final = regex(rf"{OPEN}\$\{{?\w*(?:SRUN|ARG|OPT|FLAG|RESUME|CONTAINER)\w*\}}?{CLOSE}", re.IGNORECASE)
+
+
+def with_values(option: Option, values: Mapping[str, str], places: Mapping[str, Location]) -> Option:
+    """An option with the values of variables: Slurm expands none, but scripts are often templates. Its place is that of
+    the value, if this has one.
+    """
+    names = [one or other for one, other in DEFINED.findall(option.value)]
+    place = next((places[name] for name in names if name in places), option.place)
+    value = DEFINED.sub(lambda match: values.get(match[1] or match[2], match[0]), option.value)
+    return Option(option.name, value, place)
 
 
 def without_variables(words: Sequence[str]) -> list[str]:

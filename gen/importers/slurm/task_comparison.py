@@ -39,7 +39,8 @@ from gen.importers.sandbox import (
 )
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
-from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, Option, directives, layout_of, with_values
+from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives, layout_of
+from gen.importers.slurm.outside import with_values
 from gen.importers.slurm.processes import DEFAULT_PORT, with_nodes
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, command_at, read_by, start_of, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site, without_placeholders
@@ -59,6 +60,7 @@ _SHOWN: Final = 100
 # findings that do not explain another program or argument at their line
 _OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
 _EXIT: Final = regex(r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)exit\b(?:[ \t]+-?\d+)?)")
+_UNCLEAR: Final = regex(r"(?m)^gen: option (\S+)$")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
 _ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute|Killed|Terminated))(.*)$"
 _FAILED: Final = regex(rf"(?m)^{re.escape(_SCRIPT)}: {_ERROR}")
@@ -137,6 +139,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         return f"{what} is not proven: the script fails at line {failure[0]} in the sandbox", False
     if unended:
         return f"{what} is not proven: the script does not end in the sandbox", False
+    if (unclear := _UNCLEAR.search(originals[0].errors)) is not None:
+        return f"{what} is not proven: gen does not know whether `{unclear[1]}` of `srun` has a value", False
     for one in _together(differences):
         place = Location(given.file, one.line) if one.line else job.place
         more = f", also in {counted(one.tasks - 1, 'other task')}" if one.tasks > 1 else ""
@@ -238,18 +242,12 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
 
 def _stubs() -> dict[str, str]:
     """Programs that start tasks, or a container, with the options of those of a cluster."""
-    srun = {
-        "letters": " ".join(f"[{letter}]={name}" for letter, name in SHORT.items()),
-        "switches": f" {' '.join(SWITCHES)} ",
-        "known": f" {' '.join((*HANDLED, *REASONS))} ",
-        "most": str(MOST_TASKS),
-    }
-    of_mpi = {"values": f" {' '.join(mpirun.LAUNCHER.values)} ", "pairs": f" {' '.join(mpirun.LAUNCHER.pairs)} "}
-    container = source(
-        "container", values=f" {' '.join(CONTAINER_VALUES)} ", of_shifter=f" {' '.join(SHIFTER_VALUES)} "
-    )
+    letters = " ".join(f"[{letter}]={name}" for letter, name in SHORT.items())
+    srun = source("srun", letters=letters, switches=SWITCHES, known=VALUED, starts=STARTS, most=str(MOST_TASKS))
+    of_mpi = {"values": mpirun.LAUNCHER.values, "pairs": mpirun.LAUNCHER.pairs}
+    container = source("container", values=CONTAINER_VALUES, of_shifter=SHIFTER_VALUES)
     containers = dict.fromkeys(("apptainer", "singularity", "shifter", *OF_MODULES), container)
-    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": source("srun", **srun), **containers}
+    return {"mpirun": source("mpirun", **of_mpi, most=str(MOST_TASKS)), "srun": srun, **containers}
 
 
 def _of_command(job: ImportedJob) -> Learned:

@@ -1,16 +1,20 @@
 # Takes the place of `srun`: starts the tasks one after another. Variables: the options with one letter, those without a
-# value, those that gen knows, and the most tasks.
+# value, those with one, the words that are none for other options, and the most tasks.
 eval "declare -A short=($letters)"
 start() { if [[ $1 == */ ]]; then /gen/record "$@"; else "$@"; fi; } # no shell starts a folder
+takes() { # whether the next word is the value of an option
+  [[ $switches != *" $1 "* ]] || return
+  [[ $known == *" $1 "* ]] || { [[ -n $2 && ! $2 =~ $starts ]] && echo "gen: option $3" >&2; }
+}
 nodes=${SLURM_NNODES:-1} per=${SLURM_NTASKS_PER_NODE:-1} tasks= given= sized= exports= first=0
 while [[ $1 == -* ]]; do
   case $1 in
     --) shift; break;;
     --*=*) name=${1%%=*}; name=${name#--}; value=${1#*=}; shift;;
-    --*) name=${1#--}; value=; shift
-       [[ $switches == *" $name "* || ( $known != *" $name "* && $1 == --* ) ]] || { value=$1; shift; };;
-    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; shift
-       [[ -n $value || $switches == *" $name "* ]] || { value=$1; shift; };;
+    --*) name=${1#--}; value=; word=$1; shift
+       ! takes "$name" "$1" "$word" || { value=$1; shift; };;
+    *) name=${short[${1:1:1}]:-x}; value=${1:2}; value=${value#=}; word=$1; shift
+       [[ -n $value ]] || ! takes "$name" "$1" "$word" || { value=$1; shift; };;
   esac
   case $name in
     nodes) nodes=${value%%-*}; sized=1;;

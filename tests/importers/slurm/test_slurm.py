@@ -9,7 +9,7 @@ import pytest
 from gen.base.findings import Findings, Severity, UsageError
 from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from gen.importers.draft import check_text, text_of
-from gen.importers.slurm.options import HANDLED, REASONS, SHORT
+from gen.importers.slurm.options import HANDLED, REASONS, SHORT, SWITCHES, VALUED
 from tests.cases import for_each
 
 VALUES = {
@@ -321,6 +321,26 @@ def test_a_name_that_begins_with_a_digit_gets_a_prefix() -> None:
     (made,), found = read(script("--job-name=176B.test"))
     assert made.name == "job-176b-test"
     assert "the name `176b-test` is not carried: names of jobs start with a letter" in found[0].message
+
+
+@for_each(
+    "option",
+    [
+        *("-K", "--kill-on-bad-exit", "-K1", "--wait 60", "-W 60", "-W60", "--propagate", "--propagate=ALL", "-I"),
+        *("--container-entrypoint", "--container-entrypoint-log", "--x11", "-E", "--whole", "--bcast", "-r 1", "-Z"),
+        *("--container-env A", "--task-prolog ./a.sh", "--some-new-flag", "--some-new-flag -l", "--some-new-flag 1"),
+    ],
+)
+def test_an_option_takes_its_value_and_leaves_the_program(option: str) -> None:
+    jobs, found = read(script("-N 1", body=f"srun {option} bash run.sh --lr 1"))
+    assert jobs[0].fields["command"] == "bash run.sh --lr 1"
+    assert any(one.message.startswith("`--") for one in found)
+    assert not SWITCHES & VALUED
+
+
+def test_an_unknown_option_names_its_value() -> None:
+    _, found = read(script("-N 1", body="srun --new-flag 60 a b"))
+    assert "gen does not know this option, and takes `60` for its value" in found[0].message
 
 
 @for_each(

@@ -83,6 +83,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
         (("-N 1",), "python a.py &\n./b"),
         (("-N 1",), "srun --new-option --label python a.py"),
+        (("-N 1",), "srun -K --wait 60 --new-option bash a.sh 1"),
         (("-N 1",), "python a.py &\nwhile true; do curl x; sleep 60; done"),
         (("-N 1",), "set -x -e\nF=$(find missing)\nfor f in $F; do python b.py $f; done\npython a.py $F"),
         (("-N 1",), "A=(--a=1 \\ # b\n --c)\nROOT=$(pwd)\ncd sub\npython $ROOT/x.py $PWD/y ${A[@]}"),
@@ -375,3 +376,9 @@ def test_a_script_sees_no_path_of_the_user() -> None:
     text = "grep -q . /etc/mounts && shown\none\n"
     found = recorded([Process(words=("bash", "/script"), env={})], files={"/script": text})
     assert [one.words for one in found.records if one.words[0] in ("one", "shown")] == [("one",)]
+
+
+def test_an_option_that_may_have_a_value_is_not_proven(repo: Repository) -> None:
+    line, same, _ = compared(repo.root, script("-N 1", body="srun --new-option a b", interpreter="/bin/bash"))
+    assert not same
+    assert line.endswith("is not proven: gen does not know whether `--new-option` of `srun` has a value")
