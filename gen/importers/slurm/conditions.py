@@ -353,7 +353,7 @@ class Conditions(Expander):
         """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
         gpus = self.constants.get("SLURM_GPUS_ON_NODE")
         nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
-        known = answer_of(command, expanded, self.folder_now, gpus, in_task=self.in_task)
+        known = answer_of(command, expanded, self.folder_now, gpus, self.asked, in_task=self.in_task)
         if (field := OF_JOB.search(command)) is not None:
             known = f"{START}/{posixpath.basename(self.file)}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:

@@ -14,7 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.bash_text import (
+    cut,
+)
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -58,6 +60,16 @@ SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
 COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
+_OF_NAMES: Final = regex(r"\b(?:getent\s+a?hosts(?:v[46])?|nslookup|dig|host)\s")
+"""Programs that ask for the address of the host that they name."""
+_DOMAIN: Final = regex(r"\bhostname\s+(?:-\w*[dy]\w*|--(?:domain|yp|nis))\b")
+_PART: Final = regex(
+    r"\|\s*(?:cut\s+(?:-\S+\s+)*-[bc]|cut\s+-d\s*[\"']?[^\s\"'./%:,\\]|tr\s+-\w*d\w*\s+[\"']?(?!\\|\[:(?:space|blank)|[\s\"'])"
+    r"|sed\s+(?:-[Er]\s+)*[\"']?s(.)(?!\\\.|\s|\[\[:space)|grep\s+-\w*o\w*\s+[\"']?[^.|\"']*[\"']?\s*(?:$|\|)"
+    r"|(?:md5sum|cksum|sha1sum|od|wc|rev)\b|g?awk\s+(?:-F\s*[\"']?[-_\w]|[^|]*\bg?sub))"
+)
+"""Filters that leave a part or a number of a name."""
+_ADDRESSES: Final = regex(r"inet|addr:|-[46]\b|\bcut\s+-d\s*[\"']?/|\\\.")
 
 
 OF_JOB: Final = regex(r"^scontrol\s+(?:-\S+\s+)*show\s+job\b.*\b(Command|WorkDir)\b")
@@ -75,13 +87,46 @@ def reads_file(command: str) -> bool:
     return _READS_FILE.search(command) is not None
 
 
-def answer_of(command: str, expanded: str, folder: str, gpus: str | None, *, in_task: bool) -> str | None:
-    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod."""
+def _is_of_first_host(command: str, expanded: str, asked: set[str]) -> bool:
+    """Whether a command of the batch part gives the name or the address of its host, which is the first one. Notes
+    other names in `asked`, which a pod has in another way.
+    """
+    is_first = any(one in expanded for one in (ADDRESS, NODES, "localhost", marked("$HOSTNAME")))
+    words = expanded.split()
+    for at, one in enumerate(words):
+        host = next((word for word in words[at + 1 :] if not word.startswith("-") and "=" not in word), "")
+        if one == "ssh" and is_known(host) and host.rpartition("@")[2] not in ("localhost", "127.0.0.1"):
+            return False
+    steps = [options_of(words[at + 1 :], Location(""), Findings())[0] for at, one in enumerate(words) if one == "srun"]
+    nodes = [one.value for options in steps for one in options if one.name == "nodelist"]
+    if any(is_known(one) for one in nodes):
+        return False
+    other = ""
+    if _OF_NAMES.search(command):
+        return is_first or "hostname" in command
+    if "getent" in command:
+        other = "the answer of `getent`"
+    elif "hostname" in command:
+        other = "the domain of the host" if _DOMAIN.search(command) else ""
+        other = other or ("a part of the name of the host" if _PART.search(command) else "")
+    elif "getaddrs" not in command and not _ADDRESSES.search(command):
+        other = "the interface of the network"
+    asked |= {other} if other else set()
+    return not other
+
+
+def answer_of(
+    command: str, expanded: str, folder: str, gpus: str | None, asked: set[str], *, in_task: bool
+) -> str | None:
+    """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod. Notes in `asked` what a pod
+    has in another way.
+    """
     listed = "scontrol" in command and "hostname" in command
     if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
         return ADDRESS if FIRST.search(command) or "getent" in command else NODES
-    if (_HOST.search(command) and (not in_task or ADDRESS in expanded)) or "MASTER_ADDR" in expanded:
-        return ADDRESS
+    is_given = "MASTER_ADDR" in expanded
+    if is_given or (_HOST.search(command) and (not in_task or ADDRESS in expanded)):
+        return ADDRESS if is_given or _is_of_first_host(command, expanded, asked) else None
     if re.match(r"nvidia-smi\b.*wc\s+-l", command):
         return gpus
     if (base := re.fullmatch(r"basename\s+(\S+)(?:\s+(\S+))?", expanded)) is not None:

@@ -326,7 +326,7 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
-_ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
+_ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh')))})\b")
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
@@ -367,7 +367,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
             why = "`srun` does not work in a pod, and only its shell decides this part"
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
-        if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_SLURM.search(part)) is not None), ""):
+        if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
             draft.cannot_run(run.place, why, "write the value that it gives")
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
@@ -401,7 +401,8 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     of_shell = script.kept | script.never
     for run in runs:
         words = (_OF_ITSELF.sub("", word) if run.words[:1] == ("mpirun",) else word for word in run.words)
-        texts = [expanded_part(part) for part in (*(one for word in words for one in sources(word)), run.text)]
+        outputs = [part.replace(r"\$", "") for word in words for part in sources(word)]
+        texts = [*map(expanded_part, (*outputs, run.text))]
         texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
         known |= {*assigned_in(run.text)}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
