@@ -11,7 +11,7 @@ from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, source_text, sources
 from gen.importers.slurm.outputs import line_of_output
 from gen.importers.slurm.programs import DroppedPart, Step
-from gen.importers.slurm.site import is_of_machines, is_of_pods
+from gen.importers.slurm.site import OF_NETWORK, is_of_machines, is_of_pods
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -136,13 +136,15 @@ def unset(reader: BatchCommands, node: Node) -> None:
     """Follow `unset`. Names variables that the image can set, because the script does not."""
     words = reader.words(reader.text(node))[1:]
     for name in dict.fromkeys(one for one in words if one not in reader.fixed):
-        of_site = name.startswith("SLURM_") or (is_of_machines(name) and not name.startswith("LD_"))
+        of_network = OF_NETWORK.fullmatch(name) is not None
+        of_site = is_of_machines(name) and not (of_network or name.startswith("LD_"))
         if "-f" in words:
             reader.functions.pop(name, None)
             continue
         if name.isidentifier() and reader.lookup(name) is None and not of_site:
             hint = f"write `unset {name}` into `command`, if the program reads it"
-            reader.leave(node, f"`unset {name}`", "the image of the job may set it", hint)
+            where = "the image or the overlay" if of_network else "the image of the job"
+            reader.leave(node, f"`unset {name}`", f"{where} may set it", hint)
         if "[" in name:
             reader.forget(name.partition("[")[0])
             continue

@@ -81,6 +81,8 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=$(hostname -d)\na $A", 4, "the domain of the host is not carried: a pod has its own"),
         (NODE, "A=$(getent passwd b | cut -d: -f6)\na $A", 4, "the answer of `getent` is not carried"),
         (NODE, "A=$(ip addr show | grep ib)\na $A", 4, "the interface of the network is not carried"),
+        (NODE, "unset NCCL_SOCKET_IFNAME\na", 4, "`unset NCCL_SOCKET_IFNAME` is not carried: the image or the overlay"),
+        (NODE, "srun bash -c 'unset NCCL_IB_DISABLE; a'", 4, "`unset NCCL_IB_DISABLE` is not carried"),
         (NODE, "unset HF_HOME\na", 4, "`unset HF_HOME` is not carried: the image of the job may set it"),
         (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
         (NODE, "pushd $A/b\nc\npopd", 4, "the folder of `pushd` is not carried"),
