@@ -68,7 +68,7 @@ _GIVEN: Final = OF_KIND | names(
     "OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE OMPI_COMM_WORLD_NODE_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
 )
-_CALCULATED: Final = regex(r"\$\(\(([^$`]*)\)\)")
+_CALCULATED: Final = regex(r"\$\(\(((?:[^$`]|\$(?!\())*)\)\)")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
