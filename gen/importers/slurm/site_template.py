@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from gen.base import Findings
@@ -16,6 +16,8 @@ from gen.importers.slurm.options import directives
 _NAMES: Final = {"partition": 2, "account": 1, "constraint": 1, "container-image": 2}
 """Options with names of the site, and how many of each a template has."""
 _MOST_FOLDERS: Final = 5
+_MOST_NAMED: Final = 10
+"""Names in a line about others."""
 _MOST_LINES: Final = 30
 _MOST_CHECKS: Final = 9
 """Checks of values from outside, one behind another, at which a script ends."""
@@ -45,23 +47,22 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
 
 
 def _text(names: Mapping[str, Counter[str]], folders: Counter[str], values: Counter[str]) -> str:
-    """A site file with the most frequent of these names, and a line about other variables."""
-    known = ([*dict(names[one].most_common(most))] for one, most in _NAMES.items())
-    partitions, accounts, constraints, images = known
-    fields: dict[str, Any] = {
-        "image": "<IMAGE>",
-        "nodes": {"gpus": 8},
-        "partitions": dict.fromkeys(partitions, ""),
-        "accounts": dict.fromkeys(accounts, ""),
-        "constraints": {name: {} for name in constraints},
-        "images": dict.fromkeys(images, "<IMAGE>"),
-        "paths": {name: label(name, "data") for name in dict(folders.most_common(_MOST_FOLDERS))},
-    }
-    text = written({name: value for name, value in fields.items() if value})
+    """A site file with the most frequent of these names, and a line about the others of each field."""
+    partitions, accounts, constraints, images = names.values()
+    text = written({"image": "<IMAGE>", "nodes": {"gpus": 8}})
+    text += _field("partitions", partitions, _NAMES["partition"], lambda _: "")
+    text += _field("accounts", accounts, _NAMES["account"], lambda _: "")
+    text += _field("constraints", constraints, _NAMES["constraint"], lambda _: {})
+    text += _field("images", images, _NAMES["container-image"], lambda _: "<IMAGE>")
+    text += _field("paths", folders, _MOST_FOLDERS, lambda name: label(name, "data"))
     room = _MOST_LINES - text.count("\n") - 2  # with the name of the field, and the line about others
-    every = [name for name, _ in values.most_common()]
-    first, others = every[:room], every[room:]
-    define = {name: f"<ARGUMENT_{name}>" if name.isdecimal() else f"<{name}>" for name in first}
-    text += written({"define": define}) if define else ""
-    more = f"{', '.join(others[:_MOST_FOLDERS])}{', …' * (len(others) > _MOST_FOLDERS)}"
+    return text + _field("define", values, room, lambda name: f"<{'ARGUMENT_' if name.isdecimal() else ''}{name}>")
+
+
+def _field(field: str, found: Counter[str], most: int, value_of: Callable[[str], Any]) -> str:
+    """A field with the most frequent names, and a line about the others."""
+    every = [name for name, _ in found.most_common()]
+    first, others = every[:most], every[most:]
+    text = written({field: {name: value_of(name) for name in first}}) if first else ""
+    more = f"{', '.join(others[:_MOST_NAMED])}{', …' * (len(others) > _MOST_NAMED)}"
     return text + (f"  # and {len(others)} more: {more}\n" if others else "")

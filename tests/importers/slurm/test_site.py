@@ -126,9 +126,10 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
     assert code == 0
     lines = report.summary.splitlines()
     assert len(lines) == 30
-    assert lines[-1] == "  # and 49 more: V13, NAME14, V14, NAME15, V15, …"
+    assert lines[-1] == "  # and 51 more: V12, NAME13, V13, NAME14, V14, NAME15, V15, NAME16, V16, NAME17, …"
+    assert "  # and 1 more: part2" in lines
     assert lines[:3] == ["image: <IMAGE>", "nodes:", "  gpus: 8"]
-    assert {"  /lustre: lustre", "  OUT: <OUT>", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= set(lines)
+    assert {"  /lustre: lustre", "  OUT: <OUT>", "  abc@v100: ''", "  part0: ''", "  v100: {}"} <= {*lines}
 
 
 @for_each(
