@@ -33,6 +33,19 @@ def name_meant(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") if re.fullmatch(r"[-\w. ]+", plain, re.ASCII) else ""
 
 
+_LEAST_WORD = 4
+_AND = regex(r"(?:-(?:a|and|by|for|from|in|of|on|the|to|with))+$")
+"""Words that another one must follow."""
+
+
+def shortened(name: str, most: int) -> str:
+    """A name without the words at its end that have no room. A short word alone would say nothing."""
+    if len(name) <= most:
+        return name
+    whole = _AND.sub("", name[:most] if name[most] == "-" else name[:most].rpartition("-")[0])
+    return (whole if len(whole) >= _LEAST_WORD else name[:most]).strip("-")
+
+
 def _subdomain_meant(text: str) -> str:
     return ".".join(name_meant(part) for part in text.split("."))
 

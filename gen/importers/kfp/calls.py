@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -17,7 +17,10 @@ from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.claims import with_workspace
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_metadata
+from gen.job.kinds import ALL_KINDS
+from gen.job.names import shortened
 from gen.kubernetes.objects import Body
+from gen.render.parts.names import most_characters
 
 _STATUS: Final = regex(
     r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
@@ -110,27 +113,24 @@ def _compared(condition: str) -> bool | None:
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000  # that are read, so that loops in loops end
 _MAX_NAMES: Final = 40
-"""Characters of a pipeline and of a step together, so that the names of its pods are short enough."""
-_LEAST_NAME: Final = _MAX_NAMES // 2
-"""Characters that each of the two can have."""
+"""Characters of a pipeline and of a step together, whose pods have names with roles. Each can have the half."""
 
 
-def shortened(name: str, most: int) -> str:
-    """A name without the words at its end that have no room. A short word alone would say nothing."""
-    if len(name) <= most:
-        return name
-    whole = _AND.sub("", name[:most] if name[most] == "-" else name[:most].rpartition("-")[0])
-    return (whole if len(whole) >= _LEAST_WORD else name[:most]).strip("-")
+_SUBMITS: Final = regex(r"\barena\b|apiVersion")
+"""Words of steps that may create an object with pods in roles."""
 
 
-_LEAST_WORD: Final = 4
-_AND: Final = regex(r"(?:-(?:a|and|by|for|from|in|of|on|the|to|with))+$")
-"""Words that another one must follow."""
+def most_of_step(fields: Mapping[str, Any]) -> int:
+    """Characters of a pipeline and of a step with these fields together."""
+    facts = ALL_KINDS[fields["kind"]].facts
+    roles = (*(role.lower() for pods in facts.pods for role in pods.roles), *fields.get("roles", ()))
+    return most_characters(facts, roles, hashed=True) - len("-")
 
 
-def pipeline_name(wanted: str, steps: Iterable[str]) -> str:
+def pipeline_name(wanted: str, steps: Mapping[str, Mapping[str, Any]]) -> str:
     """A name of a pipeline that leaves room for those of its steps."""
-    name = shortened(label(wanted, "pipeline"), max(_MAX_NAMES - max(map(len, steps)), _LEAST_NAME))
+    room = min(most_of_step(fields) - len(name) for name, fields in steps.items())
+    name = shortened(label(wanted, "pipeline"), max(room, _MAX_NAMES // 2))
     return name if name[:1].isalpha() else f"pipeline-{name}"
 
 
@@ -249,7 +249,11 @@ class Reader:
         single step `main` has that name.
         """
         if len(self._read()) > 1:
-            self._most = max(_MAX_NAMES - len(label(self.pipeline.name, "pipeline")), _LEAST_NAME)
+            programs = all(
+                one.leaf.pod and not _SUBMITS.search(" ".join(one.leaf.words)) for one in self.calls.values()
+            )
+            most = most_of_step({"kind": "batch"}) if programs else _MAX_NAMES
+            self._most = max(most - len(label(self.pipeline.name, "pipeline")), most // 2)
         self._only = self.pipeline.name if [one.task for one in self.calls.values()] == ["main"] else ""
         self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
         self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
@@ -272,16 +276,14 @@ class Reader:
     def _template(self, name: str, task: str, route: Route, scope: _Scope) -> _Ends:
         template = self.pipeline.templates.get(name)
         self._tasks += 1
-        if template is None or name in scope.above or self._full():
+        full = len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
+        if template is None or name in scope.above or full:
             why = "unknown template" if template is None else "too many steps, or a template that calls itself"
             self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = None
             return _Ends(last=scope.needs, every=())
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
         return self._group(template, name, task, scope)
-
-    def _full(self) -> bool:
-        return len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
 
     def _leaf(self, leaf: graph.Leaf, task: str, scope: _Scope) -> _Ends:
         name = self._free(task, scope.path)

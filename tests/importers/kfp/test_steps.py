@@ -321,18 +321,23 @@ def test_a_task_of_several_groups_has_the_name_of_its_group() -> None:
     [
         ("xgboost-sample-pipeline", ["train", "evaluate"], ("xgboost-sample-pipeline", "train", "evaluate")),
         (
+            "pipeline-with-artifact-custom-path",
+            ["write-to-workspace", "read-from-workspace"],
+            ("pipeline-with-artifact-custom", "write-to-workspace", "read-from-workspace"),
+        ),
+        (
             "xgboost-sample-pipeline",
             ["chicago-taxi-trips-dataset", "train"],
-            ("xgboost-sample", "chicago-taxi-trips", "train"),
+            ("xgboost-sample-pipeline", "chicago-taxi-trips-dataset", "train"),
         ),
         ("flow", ["chicago-taxi-trips-dataset", "train"], ("flow", "chicago-taxi-trips-dataset", "train")),
-        ("flow", ["a" * 50, "b"], ("flow", "a" * 36, "b")),
+        ("flow", ["a" * 50, "b"], ("flow", "a" * 45, "b")),
         (
             "metrics-visualization-pipeline",
             ["markdown-visualization", "b"],
-            ("metrics-visualization-pipeline", "markdown", "b"),
+            ("metrics-visualization", "markdown-visualization", "b"),
         ),
-        ("x" * 50, ["a-b", "b"], ("x" * 37, "a-b", "b")),
+        ("x" * 50, ["a-b", "b"], ("x" * 46, "a-b", "b")),
     ],
 )
 def test_names_are_cut_between_words_if_they_do_not_fit(name: str, tasks: list[str], expected: tuple[str, ...]) -> None:
@@ -340,6 +345,15 @@ def test_names_are_cut_between_words_if_they_do_not_fit(name: str, tasks: list[s
     document["metadata"]["generateName"] = f"{name}-"
     (job,), _ = read(document)
     assert (job.name, *job.fields["steps"]) == expected
+
+
+def test_names_of_objects_leave_room_for_those_of_their_pods() -> None:
+    name, step = "pipeline-with-many-words", "a-step-of-many-words"
+    for template, expected in ((program(step), name), (submits(step), "pipeline-with-many")):
+        document = workflow(dag(task(step), task("b")), template, program("b"))
+        document["metadata"]["generateName"] = f"{name}-"
+        (job,), _ = read(document)
+        assert (job.name, [*job.fields["steps"]]) == (expected, [step, "b"])
 
 
 def test_a_single_step_with_the_usual_name_has_that_of_the_pipeline() -> None:

@@ -295,10 +295,10 @@ def test_an_expression_of_argo_is_reported() -> None:
 
 def test_the_comment_has_the_whole_name_of_the_pipeline() -> None:
     document = workflow(dag(task("a", "x"), task("b", "x")), program("x", "run"))
-    document["metadata"] = {"name": "a-name-that-is-longer-than-the-name-of-the-job"}
+    document["metadata"] = {"name": "a-name-that-is-longer-than-the-name-of-the-job-can-be"}
     (job,), _ = read(document)
-    assert job.name == "a-name-that-is-longer-than-the-name"
-    assert job.comment == "Imported from the pipeline a-name-that-is-longer-than-the-name-of-the-job."
+    assert job.name == "a-name-that-is-longer-than-the-name-of-the-job"
+    assert job.comment == "Imported from the pipeline a-name-that-is-longer-than-the-name-of-the-job-can-be."
 
 
 def test_long_values_in_findings_end_with_dots() -> None:
