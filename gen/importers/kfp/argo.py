@@ -222,10 +222,12 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
     )
     if isinstance(manifest := at(data, "resource", "manifest"), str):
         made = at(data, "resource", "action") in (None, "create", "apply")
+        outputs = as_mappings(at(data, "outputs", "parameters"))
+        named = tuple(str(one.get("name")) for one in outputs if at(one, "valueFrom", "jsonPath") == "{.metadata.name}")
         lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
-        if (claim := _claim(manifest)) and made:
-            return replace(leaf, claim=claim, route=(*route, "resource", "manifest"), lost=lost)
-        return replace(leaf, manifest=manifest if made else "", route=(*route, "resource", "manifest"), lost=lost)
+        leaf = replace(leaf, route=(*route, "resource", "manifest"), named=named, lost=lost)
+        claim = _claim(manifest) if made else {}
+        return replace(leaf, claim=claim, manifest=manifest if made and not claim else "")
     for field in ("container", "script"):
         if isinstance(container := at(data, field), dict):
             container = _script(container) if field == "script" else container
@@ -325,8 +327,7 @@ def _dag(data: object, route: Route) -> Iterator[Task]:
         when: When | None = "succeeded"
         if needs and goes_on & set(needs):
             when = "ended" if goes_on >= set(needs) else None
-        text = str(one.get("depends") or "")
-        if text:
+        if text := str(one.get("depends") or ""):
             needs, when = depends_on(text)
         lost = () if when is not None else (lost_condition(text or "continueOn"),)
         yield _task(one, (*route, "tasks", number), needs, when or "succeeded", lost)
@@ -411,8 +412,7 @@ def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
     names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
     if not names or len(names) > _MAX_NEEDS or len(text) > MAX_TEXT:
         return names, None
-    tree = _parsed(text)
-    if tree is None:
+    if (tree := _parsed(text)) is None:
         return names, None
     atoms = [(match[1], match[2] or "") for match in _ATOM.finditer(text)]
     if any(result not in _SUCCEEDED | _FAILED | _OTHERWISE for _, result in atoms):

@@ -377,7 +377,7 @@ class Reader:
         return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
 
     def _of_outputs(self, text: str, ends: Mapping[str, _Ends]) -> str:
-        """A text with the paths of artifacts, in a list of those of a loop, and the names of the claims of tasks."""
+        """A text with the paths of artifacts, in a list of those of a loop, and names of objects and claims of tasks."""
 
         def known(match: re.Match[str]) -> str:
             calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]
@@ -385,6 +385,8 @@ class Reader:
                 paths = [output_of(one.leaf, self._folder(one.name, one.task), match[3]) or match[0] for one in calls]
                 several = text.startswith("[") and len({one.leaf.name for one in calls}) == 1
                 return ", ".join(map(json.dumps, paths)) if several else paths[0] if len(paths) == 1 else match[0]
+            if len(calls) == 1 and calls[0].leaf.manifest and match[3] in calls[0].leaf.named:
+                return f"{graph.RUN_ID}-{calls[0].name}"
             is_claim = len(calls) == 1 and calls[0].leaf.claim and match[3].endswith("name")
             return claim_of(calls[0])["name"] if is_claim else match[0]
 

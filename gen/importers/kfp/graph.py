@@ -11,6 +11,7 @@ pod of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -114,6 +115,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """Command and arguments of the container."""
     manifest: str = ""
     """The object that it creates, as text."""
+    named: tuple[str, ...] = ()
+    """Outputs with the name of that object."""
     pod: Body = field(default_factory=dict)
     """`spec` of the pod with the container; empty if it cannot run without the pipeline."""
     metadata: Body = field(default_factory=dict)
@@ -232,8 +235,6 @@ def _replaced(pattern: re.Pattern[str], text: str, value: Callable[[re.Match[str
 
 def items_of(text: str) -> tuple[object, ...] | None:
     """The items of a loop; None for a text that is not a list, or too long."""
-    import json
-
     try:
         items = json.loads(text)
     except (ValueError, RecursionError):
@@ -243,8 +244,6 @@ def items_of(text: str) -> tuple[object, ...] | None:
 
 def as_text(value: object) -> str:
     """A value of a parameter as pipelines write it into texts."""
-    import json
-
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -334,8 +333,6 @@ def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any
 
 def _structure(text: str, around: Around) -> Any:
     """The object or the list of a text in JSON; None for another text."""
-    import json
-
     try:
         made = json.loads(with_defaults(text, around.parameters))
     except (ValueError, RecursionError):

@@ -606,6 +606,18 @@ def test_other_names_of_the_object_of_a_step_are_reported(
     assert [one.message for one in job.obstacles] == [message]
 
 
+@for_each(("path", "expected"), [("{.metadata.name}", "job/{{ run.id }}-submit"), ("{.status.x}", None)])
+def test_the_output_with_the_name_of_an_object_is_its_name(path: str, expected: str | None) -> None:
+    outputs = {"parameters": [{"name": "name", "valueFrom": {"jsonPath": path}}]}
+    submit = {**submits("submit"), "outputs": outputs}
+    look = {**program("look", "job/{{inputs.parameters.n}}"), "inputs": {"parameters": [{"name": "n"}]}}
+    given = values(n="{{tasks.submit.outputs.parameters.name}}")
+    (job,), _ = read(workflow(dag(task("submit"), task("look", **given)), submit, look))
+    assert (job.fields["steps"]["look"]["command"][1] == expected) is (expected is not None)
+    assert bool(job.obstacles) is (expected is None)
+    assert [(one.patch, one.remaining) for one in proofs(job)] == [(None, ())] * 2
+
+
 def test_hosts_of_a_step_have_its_name() -> None:
     words = ("--host=train-master-0", "{{workflow.name}}")
     (job,), _ = read(workflow(dag(task("a"), task("b")), submits("a", *words), program("b")))
