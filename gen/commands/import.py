@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, Severity, UsageError, contained, did_you_mean, quoted, regex
 from gen.base.codes.files import INVALID_NAME
-from gen.base.codes.imports import ALREADY_THERE, OTHER_VALUE
+from gen.base.codes.imports import ALREADY_THERE, NOT_CARRIED, OTHER_VALUE
 from gen.base.repository.files import MAX_BYTES, create_files, replace_files, unusable
 from gen.base.repository.job_files import overlay_names
 from gen.base.repository.layout import LABEL, JobFile, overlay_file
@@ -26,7 +27,7 @@ from gen.edit.checks import check_quota
 from gen.importers import IMPORTERS, OPTIONS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
-from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes
+from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes, unpacked
 from gen.overlay import load_extensions
 from gen.overlay.files import OverlayFiles
 from gen.overlay.read import OverlayReader, merged_fields
@@ -178,7 +179,19 @@ def _read(importer: Importer, given: ImportInput, of_overlays: Findings, found: 
         jobs = overlay_needs.with_frameworks(overlay_needs.with_accelerators(importer.read(given, found)))
     if found.failed():
         found.extend([item for item in of_overlays if item.is_error])
+    if importer.defines_names:
+        _report_unknown(given, found)
     return jobs
+
+
+def _report_unknown(given: ImportInput, found: Findings) -> None:
+    """Report values of `--define` for names that no input has."""
+    for name in given.define:
+        form = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])".encode())
+        with suppress(ValueError):  # an archive that the importer has refused
+            if not any(form.search(unpacked(raw)) for _, raw in given.files):
+                message = f"`--define {name}=…` is not carried: the input has no `{name}`"
+                found.warning(NOT_CARRIED, Location(given.file), message, "correct the name, or remove the option")
 
 
 def _known(root: Path, name: str | None) -> Mapping[str, object]:

@@ -95,6 +95,9 @@ class Importer(ABC):
     options: ClassVar[frozenset[str]] = frozenset()
     """Which of `OPTIONS` it has; `gen import` refuses the others."""
 
+    defines_names: ClassVar[bool] = False
+    """Whether values of `define` have an effect only for names in its input."""
+
     @abstractmethod
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         """The jobs in a text or a command line. All values that a job does not have are findings."""

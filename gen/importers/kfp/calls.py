@@ -377,7 +377,7 @@ class Reader:
         return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
 
     def _of_outputs(self, text: str, ends: Mapping[str, _Ends]) -> str:
-        """A text with the paths of artifacts, in a list of those of a loop, and names of objects and claims of tasks."""
+        """A text with the paths of artifacts, in a list of those of a loop, and names of objects and claims."""
 
         def known(match: re.Match[str]) -> str:
             calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]

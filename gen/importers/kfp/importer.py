@@ -251,6 +251,7 @@ class KfpImporter(Importer):
     )
 
     options: ClassVar[frozenset[str]] = frozenset({"define"})
+    defines_names: ClassVar[bool] = True
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         raw = given.files[0][1] if given.files else given.text.encode("utf-8", "replace")

@@ -156,6 +156,7 @@ class ManifestsImporter(Importer):
     summary: ClassVar[str] = "files and folders of Kubernetes objects, or the output of `kubectl get -o yaml`"
     reads_files: ClassVar[bool] = True
     options: ClassVar[frozenset[str]] = frozenset({"define"})
+    defines_names: ClassVar[bool] = True
 
     def read(self, given: ImportInput, found: Findings) -> Sequence[ImportedJob]:
         every = items(given, found)

@@ -178,6 +178,18 @@ def test_values_of_parameters_can_be_given(repo: Repository) -> None:
     assert "lr: '0.1'" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
 
 
+@for_each(("importer", "name"), [("kfp", "rl"), ("kfp", "l"), ("manifests", "LR")])
+def test_a_value_for_an_unknown_name_is_reported(repo: Repository, importer: str, name: str) -> None:
+    file = repo.root.parent / "flow.yaml"
+    document = workflow(dag(task("a", "x")), program("x", "{{workflow.parameters.lr}}"), **values(lr="1"))
+    file.write_text(json.dumps({"apiVersion": "argoproj.io/v1alpha1", **document}), "utf-8")
+    (repo.root / "jobs/team/a.yaml").unlink(missing_ok=True)
+    options: Any = {"importer": importer, "namespace": "team", "define": ("lr=0.1", f"{name}=0.1")}
+    report, _ = run_import(repo.root, str(file), **options)
+    message = f"`--define {name}=…` is not carried: the input has no `{name}`"
+    assert [one.message for one in report.findings] == [message]
+
+
 def test_parameters_without_a_value_are_params_of_the_job(repo: Repository) -> None:
     document = workflow(
         dag(task("a", "x"), task("b", "y", dependencies=["a"])),
