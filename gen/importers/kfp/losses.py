@@ -140,6 +140,16 @@ def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator
             yield Loss(what=f"the output `{name}`", reason="output", needed=False)
 
 
+def remedy_without_value(name: str, value: str) -> str:
+    """What to do about an input that has `value` in its place, since nothing gives it one."""
+    if name.lower() in _TRUTHS:
+        return f"write the name `{name}` in quotes: without them, YAML reads a truth value"
+    return f"replace `{value}` in the job, or import it again with `--define {name}=VALUE`"
+
+
+_TRUTHS: Final = names("y n yes no on off true false")
+
+
 IS_TRUE: Final = "is not carried: it is true for"
 OF_ITEMS: Final = "is decided at the import: its steps are those of"
 _MAX_SHOWN: Final = 100

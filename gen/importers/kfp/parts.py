@@ -21,6 +21,7 @@ from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
 from gen.importers.kfp.calls import expression, param_name, why_unknown
 from gen.importers.kfp.ir import ARTIFACT, QUOTED
+from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
@@ -138,7 +139,7 @@ class _Known(Struct, frozen=True, kw_only=True):
             what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
                 message = f"{what} has no value"
-                hint = f"replace `{_name_of(unknown)}` in the job, or import it again with `--define {name}=VALUE`"
+                hint = remedy_without_value(name, _name_of(unknown))
             else:
                 why, hint = why_unknown(unknown)
                 message = f"{what} is not carried: {why}"
@@ -265,9 +266,8 @@ def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str,
 
 
 def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
-    what = f"the parameter `{name}` of step `{call.task}`"
     default = f"default value `{_shown(value)}`" if value else "empty default value"
-    message = f"{what} is not carried: the job is that of its {default}"
+    message = f"the parameter `{name}` of step `{call.task}` is not carried: the job is that of its {default}"
     needed = f"`{expression(name)}`, if `params` of the job has `{param_name(name)}`"
     hint = f"check the value; a field that takes an expression can have {needed}"
     found.warning(NOT_CARRIED, place, message, hint)

@@ -178,6 +178,13 @@ def test_values_of_parameters_can_be_given(repo: Repository) -> None:
     assert "lr: '0.1'" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
 
 
+@for_each(("name", "expected"), [("n", "write the name `n` in quotes"), ("m", "replace `change-me-m` in the job")])
+def test_the_remedy_for_a_name_that_yaml_reads_as_a_truth_value(name: str, expected: str) -> None:
+    given = {"arguments": {"parameters": [{"name": name if name == "m" else False}]}}
+    _, found = read(workflow(dag(task("a", "x", **given)), program("x", f"{{{{inputs.parameters.{name}}}}}")))
+    assert [one.hint.startswith(expected) for one in found] == [True]
+
+
 @for_each(("importer", "name"), [("kfp", "rl"), ("kfp", "l"), ("manifests", "LR")])
 def test_a_value_for_an_unknown_name_is_reported(repo: Repository, importer: str, name: str) -> None:
     file = repo.root.parent / "flow.yaml"
