@@ -45,8 +45,7 @@ _POD_OF_BOTH: Final = (
 )
 """Fields of pods that a template has, or the workflow for all of them: `workflow/controller/workflowpod.go`."""
 _POD_OF_WORKFLOW: Final = (*_POD_OF_BOTH, "imagePullSecrets", "hostNetwork", "dnsPolicy", "dnsConfig")
-_PRIORITY: Final = "podPriorityClassName"
-"""`priorityClassName` of all pods of a workflow."""
+_PRIORITY: Final = "podPriorityClassName"  # of all pods of a workflow
 _PATCH: Final = "podSpecPatch"
 _DEFAULTS: Final = "templateDefaults"
 _OF_TEMPLATE: Final = frozenset(
@@ -54,6 +53,7 @@ _OF_TEMPLATE: Final = frozenset(
     | {"volumes", "retryStrategy", "hostAliases", "initContainers", "priorityClassName", _PATCH, *_POD_OF_BOTH}
 )
 _TYPES: Final = frozenset({"container", "script", "resource", "dag", "steps"})
+_OTHER_TYPES: Final = ("containerSet", "http", "plugin", "data", "manifestFrom")
 _OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps"})
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
@@ -163,12 +163,11 @@ def _name(document: Body) -> str:
 
 def _values(holder: object, field: str = "arguments") -> dict[str, str]:
     """Parameters with a value or a default value, by name."""
-    found = {}
-    for one in as_list(at(holder, field, "parameters")):
-        value = at(one, "value") if at(one, "value") is not None else at(one, "default")
-        if value is not None:
-            found[str(at(one, "name"))] = as_text(value)
-    return found
+    every = (
+        (at(one, "name"), at(one, "value"), at(one, "default")) for one in as_list(at(holder, field, "parameters"))
+    )
+    known = ((name, default if value is None else value) for name, value, default in every)
+    return {str(name): as_text(value) for name, value in known if value is not None}
 
 
 def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
@@ -221,11 +220,12 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
         lost=(*lost, *(("inputs.artifacts",) if at(data, "inputs", "artifacts") else ())),
     )
     if isinstance(manifest := at(data, "resource", "manifest"), str):
-        made = at(data, "resource", "action") in (None, "create", "apply")
+        made = (action := at(data, "resource", "action")) in (None, "create", "apply")
         outputs = as_mappings(at(data, "outputs", "parameters"))
         named = tuple(str(one.get("name")) for one in outputs if at(one, "valueFrom", "jsonPath") == "{.metadata.name}")
         lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
-        leaf = replace(leaf, route=(*route, "resource", "manifest"), named=named, lost=lost)
+        does = "" if made or _claim(manifest) else f"the action `{action}` of an object"
+        leaf = replace(leaf, route=(*route, "resource", "manifest"), named=named, lost=lost, does=does)
         claim = _claim(manifest) if made else {}
         return replace(leaf, claim=claim, manifest=manifest if made and not claim else "")
     for field in ("container", "script"):
@@ -240,7 +240,8 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             files = {_STAGED: str(at(data, field, "source") or "")} if _STAGED in words[-1:] else {}
             leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, files=files, lost=lost)
             return replace(leaf, route=(*route, field))
-    return leaf
+    known = data.keys() | as_mapping(data.get("resource")).keys()
+    return replace(leaf, does=next((f"`{name}`" for name in _OTHER_TYPES if name in known), ""))
 
 
 def _claim(manifest: str) -> Body:
@@ -390,9 +391,8 @@ def _sequence(data: object) -> list[str] | None:
         last = first + int(number) - 1 if number is not None else int(end)
     except (TypeError, ValueError):
         return None
-    if at(data, "format") or not first <= last < first + MAX_ITEMS:
-        return None
-    return [str(one) for one in range(first, last + 1)]
+    fits = not at(data, "format") and first <= last < first + MAX_ITEMS
+    return [str(one) for one in range(first, last + 1)] if fits else None
 
 
 _ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")

@@ -117,6 +117,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """The object that it creates, as text."""
     named: tuple[str, ...] = ()
     """Outputs with the name of that object."""
+    does: str = ""
+    """What it does that is neither a container nor a new object."""
     pod: Body = field(default_factory=dict)
     """`spec` of the pod with the container; empty if it cannot run without the pipeline."""
     metadata: Body = field(default_factory=dict)

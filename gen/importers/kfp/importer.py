@@ -438,9 +438,9 @@ def _report(made: CallJobs, mounted: set[str], found: Findings) -> Iterator[Diag
         return
     if not made.parts:
         hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
-        needed = bool(call.leaf.words or call.leaf.manifest)
+        needed = bool(call.leaf.words or call.leaf.manifest or call.leaf.does)
         why = "it creates no run" if call.leaf.manifest else "it needs the launcher of the pipeline, or runs no program"
-        message = f"step `{call.task}` is not carried: {why}"
+        message = f"step `{call.task}` is not carried: {f'no job has {call.leaf.does}' if call.leaf.does else why}"
         found.warning(CANNOT_RUN if needed else NOT_CARRIED, made.place, message, hint)
         yield from found.items[-1:] if needed else ()
         return

@@ -81,6 +81,7 @@ def lost_ends(resource: object, jobs: Iterable[ImportedJob], *, waited: bool) ->
         elif success and (words.isdisjoint(_WORDS_OF_END) or (waited and early)):
             needed = waited and not early and not words.isdisjoint(_WORDS_OF_START)
             yield Loss(what=f"`successCondition: {success[:_MAX_SHOWN]}`", reason="start", needed=needed)
+        yield from (lost_field(name) for name in ("flags", "mergeStrategy") if at(resource, name))
         limit = follow(body, facts.retries) if facts.retries is not None else None
         for field, sign, value in _requirements(failure):
             if field == "status.failed" and isinstance(limit, int) and _least(sign, value) <= limit:

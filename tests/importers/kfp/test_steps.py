@@ -677,7 +677,35 @@ def server(**spec: Any) -> str:
     return json.dumps({**body, "spec": {"backoffLimit": 0, "template": pods, **spec}})
 
 
+CLAIM = json.dumps({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}})
+
+
+@for_each(
+    ("template", "why"),
+    [
+        ({"containerSet": {"containers": []}}, "no job has `containerSet`"),
+        ({"http": {"url": "https://example.com"}}, "no job has `http`"),
+        ({"resource": {"action": "create", "manifestFrom": {}}}, "no job has `manifestFrom`"),
+        ({"resource": {"action": "delete", "manifest": server()}}, "no job has the action `delete` of an object"),
+        ({"suspend": {}}, None),
+        ({"resource": {"action": "delete", "manifest": CLAIM}}, None),
+    ],
+)
+def test_a_step_without_a_job_that_does_something_cannot_run(template: dict[str, Any], why: str | None) -> None:
+    (job,), found = read(workflow(dag(task("a"), task("b")), program("a"), {"name": "b", **template}))
+    codes = [(one.code, one.message) for one in found]
+    otherwise = "it needs the launcher of the pipeline, or runs no program"
+    assert codes == [("cannot-run" if why else "not-carried", f"step `b` is not carried: {why or otherwise}")]
+    assert bool(job.obstacles) is (why is not None)
+
+
 CREATED = "the end right after the creation of the object"
+
+
+def test_options_of_kubectl_are_reported() -> None:
+    resource = {"manifest": server(), "flags": ["--namespace=x"], "successCondition": "status.succeeded > 0"}
+    _, found = read(workflow({"name": "train", "resource": resource}, entrypoint="train"))
+    assert [one.message for one in found] == ["`flags` of step `train` is not carried"]
 
 
 @for_each(
