@@ -111,7 +111,7 @@ def _image(text: bytes, values: Mapping[str, str]) -> bytes:
 
 def _with_variables(raw: bytes, values: Mapping[str, str]) -> bytes:
     for name, value in values.items():
-        form = rf"\$(?:\{{{(name := re.escape(name))}\}}|{name}\b)|<{name}>|\{{\{{ *\.?(?:Values\.)?{name} *\}}\}}"
+        form = rf"\$(?:\{{{(name := re.escape(name))}\}}|{name}\b)|<{name}>|\{{\{{-? *\.?(?:[\w-]+\.)*{name} *-?\}}\}}"
         raw = re.sub(form.encode(), lambda _, value=value: value.encode(), raw)  # type: ignore[misc]
     return raw
 
@@ -285,8 +285,8 @@ def report_placeholders(
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
             continue  # the job reads it from a Secret
         place, field, named = item.place(*one.route), _key(one.route), _PLACEHOLDER.fullmatch(one.text)
-        variable = next(filter(None, named.groups()), "").rpartition(".")[2] if named is not None else ""
-        variable = variable if variable.isidentifier() else "image" if field == "image" else ""
+        variable = next(filter(None, named.groups()[:4]), "").rpartition(".")[2] if named is not None else ""
+        variable = variable if re.fullmatch(r"[\w-]+", variable) else "image" if field == "image" else ""
         again = f", or import it again with `--define {variable}=VALUE`" if variable else ""
         message = f"`{field}` has the placeholder `{one.text}`"
         parts = {"job": {**draft.fields, "params": {}}, "overlay": [draft.overlay, draft.grants]}

@@ -193,6 +193,28 @@ def test_the_whole_placeholder_of_an_image_is_replaced(image: str) -> None:
     assert not [one.message for one in found if "image" in one.message]
 
 
+@for_each(
+    ("value", "name"),
+    [
+        ("{{ .Values.job.pool }}", "pool"),
+        ("{{- .Values.pool -}}", "pool"),
+        ("<node-pool>", "node-pool"),
+        ("$POOL", "POOL"),
+        ("TODO", ""),
+        ("<node pool>", ""),
+    ],
+)
+def test_the_option_of_a_remedy_gives_the_value(value: str, name: str) -> None:
+    text = FROM_TEMPLATE.replace(
+        "restartPolicy: Never", f"restartPolicy: Never\n      nodeSelector: {{pool: '{value}'}}"
+    )
+    _, found = from_template(text)
+    (hint,) = [one.hint for one in found if one.message.startswith("`pool` has the placeholder")]
+    assert (f"`--define {name}=VALUE`" in hint) if name else ("--define" not in hint)
+    (job,), _ = from_template(text, **({name: "fast"} if name else {}))
+    assert (job.fields["placement"] == {"nodeSelector": {"pool": "fast"}}) is bool(name)
+
+
 def test_places_are_those_of_the_file_without_the_values() -> None:
     text = FROM_TEMPLATE.replace("{{.Name}}-tune", "tune").replace(
         '["--bucket=<your bucket>"]', '[--a=<a>, "--bucket=<your bucket>"]'
