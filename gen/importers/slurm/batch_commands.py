@@ -375,6 +375,7 @@ class BatchCommands(BatchValues):
         self.left += inner.left
         self.secrets |= inner.secrets
         self.images += inner.images
+        self.copies |= inner.copies
         self.written |= inner.written
         self.submitted += inner.submitted
         self.needed_values += inner.needed_values

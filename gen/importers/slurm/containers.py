@@ -27,8 +27,28 @@ _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 _FILE_SYSTEM: Final = regex(r"\.(?:sqsh|squashfs|sqfs|sif|img|ext3)$")
 _PREFIX: Final = regex(r"^docker:(?://)?")
 """Shifter does without the slashes."""
+_OF_USER: Final = regex(r"^[^@/#]*@(?=[^/]*#)")
 _DIGEST: Final = regex(r":(sha256:[0-9a-f]{64})$")
 """As enroot writes it."""
+
+
+def copied_image(words: Sequence[str]) -> tuple[str, str] | None:
+    """The file of an image that `enroot import` makes, and its name in a registry, which can be empty."""
+    if tuple(words[:2]) != ("enroot", "import"):
+        return None
+    path, name, left = "", "", [*words[2:]]
+    while left:
+        word = left.pop(0)
+        option, equals, value = word.partition("=")
+        if option in ("-o", "--output", "-a", "--arch"):
+            value = value if equals or not left else left.pop(0)
+            path = value if option in ("-o", "--output") else path
+        elif not word.startswith("-"):
+            name = word
+    plain = _OF_USER.sub("", _PREFIX.sub("", name))
+    image = plain.rpartition("#")[2].partition("@")[0]
+    path = path or f"{image.replace('/', '+').replace(':', '+')}.sqsh"
+    return path, f"docker://{plain}" if name.startswith("docker:") and OPEN not in plain else ""
 
 
 def with_named_image(options: list[Option], images: dict[str, Option]) -> list[Option]:
@@ -217,6 +237,8 @@ def carry_folder(draft: JobDraft, options: Sequence[Option]) -> None:
 def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues, image: str, site: Site) -> None:
     """Set the image: of the last container that the script starts itself, of Slurm, or the one of the user."""
     written, place = script.images[-1] if script.images else of_slurm
+    if written not in site.images:
+        written = script.copies.get(rooted(written)) or written
     for other, where in dict.fromkeys(script.images):
         if other != written:
             one = _other_image(other, where, written)
@@ -301,10 +323,10 @@ _FETCHES: Final = names("cp curl git gunzip mv rsync tar touch unzip wget")
 
 def _report_filled(draft: JobDraft, steps: Iterable[Step], mounts: Iterable[str], lacking: Container[str]) -> None:
     """Report files that the script brings into a folder which the container has at another path, without a mount."""
-    parts = [(_rooted(source), target.rstrip("/")) for source, target, _ in map(_split, mounts)]
+    parts = [(rooted(source), target.rstrip("/")) for source, target, _ in map(_split, mounts)]
     known = [one for one in parts if one[1] in lacking and one[0] != "." and one[0] != one[1]]
     for step in (one for one in steps if one.words and not one.by_srun and one.words[0] in _FETCHES):
-        paths = [_rooted(word) for word in step.words[1:] if not word.startswith("-")]
+        paths = [rooted(word) for word in step.words[1:] if not word.startswith("-")]
         around = [one for one in known if any(f"{path}/".startswith(f"{one[0]}/") for path in paths)]
         for source, target in sorted(around, reverse=True)[:1]:  # the innermost
             what, why = f"the file of `{step.words[0]}` in `{target}`", f"the folder `{source}` is another one here"
@@ -364,29 +386,33 @@ _MAKES: Final = (("mkdir",), ("chmod",))
 _MODE: Final = regex(r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst]+(?:,[ugoa]*[-+=][rwxXst]+)*")
 
 
-def in_container(steps: Iterable[AnyStep], mounts: Sequence[str], left: Iterable[DroppedPart]) -> Iterator[AnyStep]:
+def in_container(
+    steps: Iterable[AnyStep], mounts: Sequence[str], copies: Iterable[str], lost: Container[str]
+) -> Iterator[AnyStep]:
     """The programs, with folders that the script makes or changes for a container where that has them: without mounts,
-    and without folders for images that no pod needs.
+    those in a mount that is `lost`, and those for `copies` of images, which no pod needs.
     """
     parts = (one.split(":") for one in mounts if ":" in one)
-    targets = sorted(((_rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
+    targets = sorted(((rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
     steps = [*steps]
-    others = {_rooted(word) for step in steps if step.words[:1] not in _MAKES for word in step.words}
-    copies = " ".join(one.what for one in left if one.what.startswith("`enroot "))
+    others = {rooted(word) for step in steps if step.words[:1] not in _MAKES for word in step.words}
+    folders = [posixpath.dirname(one) for one in copies]
     for step in steps:
         words = []
         is_new = step.words[:1] == ("mkdir",)
         for word in step.words[1:] if step.words[:1] in _MAKES else ():
-            path = word if word.startswith("-") or (not is_new and _MODE.fullmatch(word)) else _rooted(word)
+            path = word if word.startswith("-") or (not is_new and _MODE.fullmatch(word)) else rooted(word)
             source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
             is_used = any(f"{one}/".startswith(f"{path}/") for one in others)  # by the script itself
             inside = f"{target}{path[len(source) :]}" if source else word
-            is_copy = is_new and path.startswith("/") and f" {source_text(path)}/" in copies
-            words += [word] if is_used else [] if is_copy or (is_new and path == source) else [inside]
+            is_lost = path == source or any(f"{one}/".startswith(f"{path}/") for one in folders)
+            is_lost = is_lost or (target.startswith("/") and target in lost)
+            words += [word] if is_used else [] if is_new and is_lost else [inside]
         if step.words[:1] not in _MAKES or any(not one.startswith("-") for one in words):
             yield replace(step, words=(*step.words[:1], *words)) if words else step
 
 
-def _rooted(path: str) -> str:
+def rooted(path: str) -> str:
+    """A path that starts with `/` or `.`."""
     path = posixpath.normpath(path)
     return path if path.startswith(("/", ".")) else f"./{path}"

@@ -97,6 +97,7 @@ class BatchValues(Conditions):
         self.left: list[DroppedPart] = []
         self.steps: list[Step] = []
         self.images: list[tuple[str, Location]] = []  # of the containers that run the programs
+        self.copies: dict[str, str] = {}  # of images, by file; empty for one without a known name
         self.mounts: list[tuple[str, Location]] = []
         self.container_words: set[str] = set()
         """Words of the script about its containers, which no program reads."""

@@ -12,6 +12,7 @@ from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
+from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
@@ -259,6 +260,8 @@ def _cd(reader: BatchCommands, called: Called) -> bool:
 
 
 def _of_nodes(reader: BatchCommands, called: Called) -> bool:
+    if (copied := copied_image(called.words)) is not None:
+        reader.copies[rooted(reader.local(copied[0]))] = copied[1]
     return reader.drop(called, f"`{called.text}`", *OF_NODES[called.program])
 
 
@@ -273,6 +276,8 @@ def _sbcast(reader: BatchCommands, called: Called) -> bool:
         case [source, target]:
             start = ("--ntasks-per-node=1", "cp", source, target)
             reader.add(Step(options=start, place=called.place, by_srun=True))
+            image = reader.copies.get(rooted(reader.local(source)))
+            reader.copies |= {rooted(reader.local(target)): image} if image is not None else {}
     reader.broadcasts[called.place] = cut(called.text)
     return True
 

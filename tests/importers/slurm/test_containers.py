@@ -278,6 +278,35 @@ def test_a_file_that_is_changed_for_a_container_is_there(before: str, made: str)
     assert job.fields["command"] == f"{made}python /code/a.py"
 
 
+@for_each(
+    ("imported", "started", "image"),
+    [
+        ("--output $PWD/b/c.sqsh -- docker://nvcr.io#a/b:1", "$PWD/b/c.sqsh", "nvcr.io/a/b:1"),
+        ("-o b.sqsh docker://a/b:1", "./b.sqsh", "a/b:1"),
+        ("'docker://$oauthtoken@nvcr.io#a/b:1'", "a+b+1.sqsh", "nvcr.io/a/b:1"),
+        ("-o $HOME/b.sqsh docker://a/b:1\nsbcast $HOME/b.sqsh /c/b.sqsh", "/c/b.sqsh", "a/b:1"),
+        ("-o b.sqsh dockerd://a/b:1", "b.sqsh", "x/y:2"),
+        ("-o b.sqsh docker://$IMAGE", "b.sqsh", "x/y:2"),
+        ("-o c.sqsh docker://a/b:1", "b.sqsh", "x/y:2"),
+    ],
+)
+def test_a_copy_of_an_image_is_this_image(imported: str, started: str, image: str) -> None:
+    job, _ = read(
+        f"mkdir -p $PWD/b\nenroot import {imported}\nsrun --container-image={started} python a.py", image="x/y:2"
+    )
+    assert job.fields["image"] == image
+    assert job.fields["command"].endswith("python a.py")
+
+
+def test_a_folder_in_a_mount_that_the_job_lacks_is_not_made() -> None:
+    job, found = read(f"mkdir -p $PWD/b/c\n{A} --container-mounts=$PWD/b:/b python a.py")
+    assert job.fields["command"] == "python a.py"
+    assert [one.partition(": ")[2] for one in found] == [
+        "the mount `./b:/b` is not carried: its folder is known only on the machines"
+    ]
+    assert not job.obstacles
+
+
 NO_COPY = "no node needs a copy for a pod"
 
 
