@@ -243,7 +243,7 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
     if {"ntasks-per-node", "tasks-per-node"} & own and "ntasks" not in own:  # which replace those on all nodes
         last.pop("ntasks", None)
     for one in last.values():
-        if one.name not in HANDLED and one.name != "constraint":
+        if one.name not in HANDLED and one.name not in ("constraint", "exclusive"):
             unknown = (
                 f"gen does not know this option{f', and takes `{one.value[:40]}` for its value' * bool(one.value)}"
             )
@@ -262,15 +262,15 @@ def _sizes(draft: JobDraft, last: dict[str, Option], site: Site) -> Layout:
     if "nodes" not in last and tasks and per_node:
         nodes = -(-tasks // per_node)
     per_node = max(-(-tasks // nodes), 1) if tasks else per_node or 1
-    cpus = _number(draft, last.get("cpus-per-task")) or 1
+    given, of_gpus = (_number(draft, last.get(one)) for one in ("cpus-per-task", "cpus-per-gpu"))
+    cpus = given or 1
     gpus = _gpus(draft, last, nodes, per_node)
     if nodes > 1:
         draft.set(nodes, "workers", place=draft.place)
     if gpus:
         draft.set(gpus, "gpus", place=draft.place)
-    of_gpus = _number(draft, last.get("cpus-per-gpu"))
-    if "cpus-per-task" in last or (of_gpus and gpus):
-        draft.set(cpus * per_node if "cpus-per-task" in last else (of_gpus or 1) * gpus, "cpu", place=draft.place)
+    if given or (of_gpus and gpus):
+        draft.set(cpus * per_node if given else (of_gpus or 1) * gpus, "cpu", place=draft.place)
     _memory(draft, last, cpus * per_node, gpus, site)
     indices = _array(draft, last.get("array"), nodes)
     array = "array" in draft.fields

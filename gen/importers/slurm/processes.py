@@ -25,7 +25,7 @@ from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, Layout, Site, is_of_machines, is_silent
-from gen.importers.slurm.srun import gpus_of_step, set_at, uses_gpus, why_of_part
+from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.steps import (
     RENDEZVOUS,
     WIDE,
@@ -232,6 +232,7 @@ def whole_nodes(
 ) -> None:
     """GPUs of a script without `--gres`: those that its launcher starts, or of a whole node; and its sizes."""
     if "gpus" in draft.fields:
+        carry_exclusive(draft, options, of_step, site)
         return
     launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
     told = [processes_of(without_set(one))[1] for one in launchers]
@@ -256,6 +257,7 @@ def whole_nodes(
     if not (of_gpus or launchers or "gpus" in draft.fields) and (tasks := layout_of(options).per_node) > 1:
         sizes.setdefault("cpu", tasks)  # Slurm gives one to each
     draft.fields |= {name: size for name, size in sizes.items() if name not in draft.fields}
+    carry_exclusive(draft, options, of_step, site)
 
 
 def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]) -> list[Run]:

@@ -10,11 +10,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
+from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import marked, source_text, sources
-from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.options import REASONS, Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step, command_at
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import OF_NODES, Layout
+from gen.importers.slurm.site import OF_NODES, Layout, Site
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
 
@@ -158,6 +159,24 @@ def uses_gpus(options: Iterable[Option], text: str) -> bool:
     """Whether the options or the commands of a script name GPUs."""
     asked = (f"{one.name}={one.value}" for one in options if one.name not in _OF_PEOPLE)
     return any(map(_OF_GPUS.search, (*asked, _IMAGE.sub("", _COMMENT.sub("", text)))))
+
+
+def carry_exclusive(draft: JobDraft, options: Sequence[Option], of_step: Sequence[Option], site: Site) -> None:
+    """Set the sizes of a node for a script with all its GPUs and `--exclusive`. Reports this, unless a pod has all of
+    its node.
+    """
+    option = next((one for one in (*options, *of_step) if one.name == "exclusive"), None)
+    if option is None:
+        return
+    has_gpus = "gpus" in draft.fields and str(draft.fields["gpus"]) == site.nodes.get("gpus")
+    for name in ("cpu", "memory"):
+        if has_gpus and option in options and name in site.nodes:
+            draft.fields.setdefault(name, site.nodes[name])
+    why, hint = REASONS["exclusive"]
+    if has_gpus:
+        why, hint = "pods without GPUs can share its node", "set `memory` to that of a node"
+    if "memory" not in draft.fields or str(draft.fields["memory"]) != site.nodes.get("memory"):
+        draft.drop(option.place, "`--exclusive`", why, hint)
 
 
 def gpus_of_step(step: Step) -> int:

@@ -352,6 +352,28 @@ def test_each_task_has_a_cpu(options: tuple[str, ...], body: str, cpu: int | str
 
 
 @for_each(
+    ("options", "body", "cpu", "reason"),
+    [
+        (("--gpus-per-node=8", "--exclusive"), "srun a", "96", "pods without GPUs can share its node"),
+        (("--gpus-per-node=4", "--exclusive"), "srun a", None, "a pod shares its node"),
+        (("--gpus-per-node=8", "-c 5", "--exclusive"), "srun a", 5, "pods without GPUs can share its node"),
+        (("--exclusive",), "srun -c $C torchrun --nproc_per_node=8 a.py", "96", "pods without GPUs"),
+        (("--gpus-per-node=8", "--exclusive", "--mem=2T"), "srun a", "96", ""),
+        (("--gpus-per-node=8",), "srun -c $C a", None, ""),
+    ],
+)
+def test_a_whole_node_has_its_cpus(options: tuple[str, ...], body: str, cpu: int | str | None, reason: str) -> None:
+    found = Findings()
+    site = ("site.yaml", b"nodes: {gpus: 8, cpu: 96, memory: 2Ti}")
+    site = site if "--mem=2T" in options else ("site.yaml", b"nodes: {gpus: 8, cpu: 96}")
+    given = ImportInput(file="a.sh", text=script(*options, body=body), otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert made.fields.get("cpu") == cpu
+    said = [one.message for one in found if "`--exclusive`" in one.message]
+    assert [reason in one for one in said] == [True] * bool(reason)
+
+
+@for_each(
     ("options", "start", "command", "slots"),
     [
         (("-N 4",), "srun -n 5 a", "mpirun -np 5 a", 2),
