@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import marked, source_text, sources
-from gen.importers.slurm.options import REASONS, Option, options_of
+from gen.importers.slurm.options import HANDLED, REASONS, Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step, command_at
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout, Site
@@ -177,6 +177,23 @@ def carry_exclusive(draft: JobDraft, options: Sequence[Option], of_step: Sequenc
         why, hint = "pods without GPUs can share its node", "set `memory` to that of a node"
     if "memory" not in draft.fields or str(draft.fields["memory"]) != site.nodes.get("memory"):
         draft.drop(option.place, "`--exclusive`", why, hint)
+
+
+_OF_STEP: Final = HANDLED | names("constraint container-name exclude exclusive jobid nodelist overlap")
+"""Options that each program has for itself, or that only choose its place in the allocation."""
+
+
+def lost_options(others: Iterable[Sequence[Option]], own: Iterable[Option]) -> Iterator[DroppedPart]:
+    """Options of each other `srun` than that of the training, which the job does without."""
+    named = {one.name for one in own}
+    for one in (one for options in others for one in options):
+        if one.name in named or (one.name in _OF_STEP and one.name not in ("time", "constraint")):
+            continue
+        named.add(one.name)
+        why, hint = REASONS.get(one.name, ("gen does not know this option", "check whether the job needs it"))
+        if one.name in ("time", "constraint"):
+            why, hint = "it is that of one program", "write it as `#SBATCH`, if the job needs it"
+        yield DroppedPart(one.place, f"`--{one.name}`", why, hint)
 
 
 def gpus_of_step(step: Step) -> int:

@@ -47,6 +47,7 @@ from gen.importers.slurm.site import (
 from gen.importers.slurm.srun import (
     changed_sizes,
     copies_of_images,
+    lost_options,
     on_each_node,
     tasks_of,
     with_export,
@@ -139,6 +140,7 @@ def runs_of(
     kept = [[*images.values()]] if any(INNER_SRUN.search(one.text) for one in runs) else []
     of_step = options.get(started[-1], of_container([*options.values(), *kept])) if runs else []
     script.left += other_images(options.values(), of_step)
+    script.left += lost_options([one for at, one in options.items() if at != started[-1]], of_step)
     return runs, of_step
 
 
