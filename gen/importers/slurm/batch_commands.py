@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -296,6 +297,21 @@ class BatchCommands(BatchValues):
                 step = replace(self.steps[-1], options=(*self.steps[-1].options, *words))
                 self.steps[-1] = with_input(step, text.removesuffix("\n"), start.strip("'\"\\"))
 
+    def branch_of_case(self, node: Node) -> list[Node] | None:
+        """The commands of `case` for its value; None if only a shell knows the value, or goes on behind them."""
+        value = node.child_by_field_name("value")
+        word = self.condition_value(self.text(value)) if value is not None else ""
+        items = [one for one in node.children if one.type == "case_item"]
+        patterns = [[self.pattern(self.text(one)) for one in item.children_by_field_name("value")] for item in items]
+        goes_on = any(one.type in (";&", ";;&") for item in items for one in item.children)
+        if not is_known(word) or goes_on or any(None in one for one in patterns):
+            return None
+        for item, known in zip(items, patterns, strict=True):
+            if any(fnmatchcase(word, one or "") for one in known):
+                closing = next(number for number, one in enumerate(item.children) if one.type == ")")
+                return item.children[closing + 1 :]
+        return []
+
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
         self.loops += 1
@@ -436,6 +452,10 @@ class BatchCommands(BatchValues):
             signs = f"[{re.escape(separators)}]"
             parts = [value] if is_list else split(value, separators) if in_words else re.split(signs, value.strip())
             self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
+            if not is_list and not is_known(value) and not separators.isspace():
+                self.from_text |= {*names}
+                self.forget(*names)
+                return f"IFS={shown(separators)} read -ra {names[-1]} <<< {shown(value)}"
         elif here is None and names and node.parent is not None and self.has_input(node.parent):
             self.from_text |= {*names}
             self.variables |= {name: marked(f"${name}") for name in names}

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 STATUS: Final = "the status of a program"
+_RESTARTS: Final = "the number of restarts"
+RESTART_COUNT: Final = "SLURM_RESTART_COUNT"
+_RESTARTED: Final = regex(rf"{RESTART_COUNT}:?[-+=]")
+_CONTINUES: Final = "let the program continue from its last checkpoint, if there is one"
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
@@ -250,6 +254,7 @@ class Conditions(Expander):
             return True
         if sign != "v":
             self.assumed = f"-{sign} {word}"
+        self.decided_by |= {word.strip()} & {RESTART_COUNT}
         return sign == "v" and self.lookup(word.strip()) is not None
 
     def _is_text(self, word: str) -> bool | None:
@@ -283,6 +288,9 @@ class Conditions(Expander):
         return words
 
     def parameter(self, text: str) -> Value:
+        if _RESTARTED.match(text) and self.lookup(RESTART_COUNT) is None:
+            self.decided_by |= {RESTART_COUNT} if self._decides else set()
+            self.asked |= set() if self._decides else {_RESTARTS}
         of_shell = self.kept | self.computed | self.from_text
         if not self._decides:
             name = _OTHERWISE.match(text)
@@ -357,8 +365,8 @@ class Conditions(Expander):
         if (field := OF_JOB.search(command)) is not None:
             known = f"{START}/{posixpath.basename(self.file)}" if field[1] == "Command" else START
         if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
-            first, *step, last = ["1", *numbers[1].split()][-max(2, len(numbers[1].split())) :]
-            known = with_braces(f"{{{'..'.join((first, last, *step))}}}")
+            first, *step, last = ["1", *numbers[2].split()][-max(2, len(numbers[2].split())) :]
+            known = with_braces(f"{{{'..'.join((first, last, *step))}}}").replace(" ", numbers[1] or " ")
         if (sums := SUM.fullmatch(expanded)) is not None:
             known = self.arithmetic(sums[1])
         known = nodes if known == NODES and COUNTS.search(command) and "hostname" in command else known
@@ -378,21 +386,6 @@ class Conditions(Expander):
         if _ID.search(command) and not self.in_task and "scontrol" not in command:
             return self.random
         return None
-
-    def branch_of_case(self, node: Node) -> list[Node] | None:
-        """The commands of `case` for its value; None if only a shell knows the value, or goes on behind them."""
-        value = node.child_by_field_name("value")
-        word = self.condition_value(self.text(value)) if value is not None else ""
-        items = [one for one in node.children if one.type == "case_item"]
-        patterns = [[self.pattern(self.text(one)) for one in item.children_by_field_name("value")] for item in items]
-        goes_on = any(one.type in (";&", ";;&") for item in items for one in item.children)
-        if not is_known(word) or goes_on or any(None in one for one in patterns):
-            return None
-        for item, known in zip(items, patterns, strict=True):
-            if any(fnmatchcase(word, one or "") for one in known):
-                closing = next(number for number, one in enumerate(item.children) if one.type == ")")
-                return item.children[closing + 1 :]
-        return []
 
     def starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
@@ -420,6 +413,8 @@ class Conditions(Expander):
                 name = min(self.decided_by)
                 hint = f"give it with `--define {name}=VALUE`, if it is set"
                 why = f"the script gets `${name}` from outside"
+                if name == RESTART_COUNT:
+                    why, hint = f"no pod has {_RESTARTS}", _CONTINUES
             self.left.append(DroppedPart(self.place(condition), what, why, hint))
 
     def name_values(self, node: Node) -> None:
@@ -428,8 +423,9 @@ class Conditions(Expander):
         if is_silent(program) or program in ("exit", "return"):
             self.asked.discard(STATUS)
         for what in sorted(self.asked):
-            why = "it counts as 0" if what == STATUS else "a pod has its own"
-            self.left.append(DroppedPart(self.place(node), what, why, "write what you mean"))
+            why = "it counts as 0" if what in (STATUS, _RESTARTS) else "a pod has its own"
+            hint = _CONTINUES if what == _RESTARTS else "write what you mean"
+            self.left.append(DroppedPart(self.place(node), what, why, hint))
         for name in sorted(one for one in self.unset_names if not one.startswith("SLURM_")):
             hint = f"give it with `--define {name}=VALUE`, if it is set"
             self.left.append(DroppedPart(self.place(node), f"`${name}` from outside", "it counts as not set", hint))

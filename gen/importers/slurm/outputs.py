@@ -55,7 +55,7 @@ ASKS: Final = names(
 )
 """Programs with an output that depends on nodes, ids, random numbers and folders only, or on that of the others."""
 FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1p|awk\s+'NR==1|cut\s+-d\S*\s+-f\s*1\b)")
-SEQUENCE: Final = regex(r"seq((?: -?\d{1,3}){1,3})")
+SEQUENCE: Final = regex(r"seq(?: -s ?([^\s\ue000]+))?((?: -?\d{1,3}){1,3})")
 SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
 COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")

@@ -18,6 +18,7 @@ from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
+from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import end_of_check
@@ -238,7 +239,7 @@ class BatchScript(BatchCommands):
         known = self.holds(parts[0])
         self.check_status(parts[0])
         chooses = sign == "||" and parts[0].type == "list"  # `A && B || C`
-        is_other = known is not (sign == "&&") and known is not None
+        is_other = known is not None and (known is not (sign == "&&") or RESTART_COUNT in self.decided_by)
         if (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
             self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) and not is_other else parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
@@ -304,7 +305,8 @@ class BatchScript(BatchCommands):
                 others = (
                     [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
                 )
-                self.name_branch(conditions[0], others if known else parts[start + 1 :])
+                own = parts[start + 1 :] if not known or RESTART_COUNT in self.decided_by else []
+                self.name_branch(conditions[0], (others if known else []) + own)
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")

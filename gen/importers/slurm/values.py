@@ -44,6 +44,7 @@ _EXPORTED: Final = names("HOME LD_LIBRARY_PATH PATH TMPDIR")
 """Variables that each process has from the start, and which a script exports by setting them."""
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
 _CALCULATED: Final = regex(r"\(\((.*?)\)\)")
+_OF_OUTPUT: Final = regex(r"\$\(\([^()$\"'`]*\)\)")
 _NAME: Final = regex(r"(?<![\w${])[A-Za-z_]\w*")
 _RANDOM: Final = regex(r"\$?\{?\bRANDOM\b\}?")
 _PLAIN: Final = regex(r"[\w@%+=:,./\ue004 -]*")
@@ -392,7 +393,13 @@ class BatchValues(Conditions):
                 self.early.add(name)
             return start + rest
 
-        return _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), _USE.sub(one, text))
+        made = _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), _USE.sub(one, text))
+        return _OF_OUTPUT.sub(lambda match: self._number(match[0]), made) if is_output and not quoted else made
+
+    def _number(self, text: str) -> str:
+        """An integer expression, or its value if all of its variables are known."""
+        known = {*map(self.lookup, _NAME.findall(text))}
+        return value if is_known("".join(map(str, known))) and is_known(value := self.arithmetic(text[3:-2])) else text
 
     def _operand(self, match: re.Match[str]) -> str:
         """A variable of Slurm in an integer expression, as the pod has it."""

@@ -223,7 +223,9 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "A=$(( $(b c.txt 'd $1') * 2 ))\nB=$(( $(c $(d)) ))\na $A $A $B $(( `c < d.txt` / $(echo 4) ))",
             "A=$(($(b c.txt 'd $1') * 2))\na $A $A $(($(c $(d)))) $(($(c < d.txt) / 4))",
         ),
-        ("N=8\nA=$(b $((${N:-4}-1)) ${SLURM_NNODES:-1})\nsrun a $A", "a $(b $((8-1)) 2)"),
+        ("N=8\nA=$(b $((${N:-4}-1)) ${SLURM_NNODES:-1})\nsrun a $A", "a $(b 7 2)"),
+        ("N=4\na $(seq -s, 0 $((N-1))) $(seq -s : 2)", "a 0,1,2,3 1:2"),
+        ("N=4\na $(b $((N-1)) $((M-1)))", "a $(b 3 $((M-1)))"),
         (
             "A=3\nf() { a $((${SLURM_NNODES:-4} * 2)) $((${SLURM_NNODES%%(*} + ${A:-$B})); }\nwhile ask; do f; done",
             "f() { a $((2 * 2)) $((2 + 3)); }\nwhile ask; do f; done",
@@ -265,6 +267,10 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
             'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
         ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
+        (
+            'A=$(cat b)\nIFS=, read -ra B <<< "$A"\nfor i in "${B[@]}"; do a $i; done\nc ${B[1]}',
+            'IFS=, read -ra B <<< $(cat b)\nfor i in "${B[@]}"; do a $i; done\nc ${B[1]}',
+        ),
         ("A=($(ls b))\na ${A}", "A=($(ls b))\na $A"),
         ("A=($(ls b))\nc b\nd ${A[@]}", 'A=($(ls b))\nc b\nd "${A[@]}"'),
         ("A=(b/*)\nc b\nd ${A[@]}", 'A=(b/*)\nc b\nd "${A[@]}"'),

@@ -7,6 +7,7 @@ from tests.importers.slurm.test_slurm import BASH, read, script
 
 NODE = ("-N 1",)
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
+RESTARTED = 'the other case of `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]` is not carried: no pod has the number of'
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
 NAMES = "scontrol show hostnames $SLURM_JOB_NODELIST"
 UNCLEAR = "the address `"
@@ -103,6 +104,10 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             "only a shell in each task decides this part, and `mpirun` starts programs only",
         ),
         (NODE, "conda activate a <<E\nb\nE\nsrun a", 4, "`conda activate a` is not carried"),
+        (NODE, '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && A=-r\na $A', 4, RESTARTED),
+        (NODE, "if [ ${SLURM_RESTART_COUNT:=0} -eq 0 ]; then a; fi\nb", 4, "the other case of `[ ${SLURM_RESTART_"),
+        (NODE, "a --n ${SLURM_RESTART_COUNT:-0}", 4, "the number of restarts is not carried: it counts as 0"),
+        (NODE, "a ${SLURM_RESTART_COUNT:+-r}", 4, "the number of restarts is not carried: it counts as 0"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
         (NODE, "b\n[ -s x ] || exit\na", 5, "the check `[ -s x ]` is not carried: gen does not see files"),
         (NODE, "if [ -f x ]; then exit 0; fi\na", 4, "the other case of `[ -f x ]` is not carried: gen does not see"),
