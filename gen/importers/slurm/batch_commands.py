@@ -120,7 +120,9 @@ class BatchCommands(BatchValues):
             self.leave(node, f"`{self.text(node)}`", "the pod goes on after this shell", hint)
             return
         if between:
-            self.steps.insert(after, Step(text=f"{name}=$?", place=place, sets=name))
+            is_piped = "|" in self.steps[after - 1].text and f"{name}=${{PIPESTATUS" in self.source.replace('"', "")
+            made = "${PIPESTATUS[0]}" if is_piped else "$?"
+            self.steps.insert(after, Step(text=f"{name}={made}", place=place, sets=name))
         self.add(Step(text=f"exit ${name}", place=place))
 
     def name_setup(self, node: Node) -> None:

@@ -247,15 +247,27 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
 _SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
 
 
+_STATUS: Final = r"\$\?|\$\{PIPESTATUS\[0\]\}"
+OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
+"""A variable with the status of a program."""
 _IF_FAILED: Final = regex(
-    r"if\s+\[{1,2}\s+\"?\$\?\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{1,2}\s*;?\s*then\s+"
-    r"(?:echo\b[^;&|\n]*[;\n]\s*)*(exit [1-9]\d*)\s*;?\s*fi"
+    rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$?\w+)\s*!=\s*0\s*\)\))"
+    r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
 )
 
 
-def end_of_check(text: str) -> str:
-    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails."""
-    return match[1] if (match := _IF_FAILED.fullmatch(text)) is not None else ""
+def end_of_check(text: str) -> tuple[str, str]:
+    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails, and the
+    variable with the status that it reads, if it has one.
+    """
+    match = _IF_FAILED.fullmatch(text)
+    if match is None:
+        return "", ""
+    checked, ends = ((one or "").strip("${}") for one in (match[1] or match[2], match[4]))
+    name = checked if checked.isidentifier() else ""
+    if ends and ends != name:
+        return "", ""
+    return f"exit {match[3]}" if match[3] else "exit", name
 
 
 READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script

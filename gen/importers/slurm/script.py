@@ -21,7 +21,7 @@ from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import end_of_check
+from gen.importers.slurm.outputs import OF_STATUS, end_of_check
 from gen.importers.slurm.programs import Called, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
@@ -285,8 +285,8 @@ class BatchScript(BatchCommands):
             self.name_setup(parts[-1])
 
     def _if(self, node: Node) -> None:
-        end, before = end_of_check(self.text(node)), node.prev_named_sibling
-        if end and before is not None and {self.place(before)} == {one.place for one in self.steps[-1:]}:
+        end, name = end_of_check(self.text(node))
+        if end and self.steps and self._checks(node, name):
             self.steps[-1] = replace(self.steps[-1], otherwise=end)
             return
         self.note_cases(node)
@@ -314,6 +314,24 @@ class BatchScript(BatchCommands):
                 return
             if OF_FILE.search(self.text(conditions[0])):
                 self.unseen = self.place(conditions[0]), self.text(conditions[0])
+
+    def _checks(self, node: Node, name: str) -> bool:
+        """Whether a check is one of the last program, with its status in a variable if that has a name."""
+        before = self._before(node, "comment", *(("command",) if name else ()))
+        text = self.text(node) if before is None or not name else self.text(before)
+        status = OF_STATUS.fullmatch(text)
+        if name and (before is None or status is None or status[1] != name):
+            return False
+        before = self._before(before, "comment") if name and before is not None else before
+        is_part = "PIPESTATUS" in text and "|" in self.steps[-1].text
+        return before is not None and not is_part and self.place(before) == self.steps[-1].place
+
+    def _before(self, node: Node, *types: str) -> Node | None:
+        """The statement before one, without comments, or without commands that only show something, too."""
+        before = node.prev_named_sibling
+        while before is not None and before.type in types and not self.starts_program(before):
+            before = before.prev_named_sibling
+        return before
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""

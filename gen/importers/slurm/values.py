@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
-_SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "-": "hB", "$": RUN}
+_SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "PIPESTATUS": ("0",), "-": "hB", "$": RUN}
 _EXPORTED: Final = names("HOME LD_LIBRARY_PATH PATH TMPDIR")
 """Variables that each process has from the start, and which a script exports by setting them."""
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
@@ -90,7 +90,7 @@ class BatchValues(Conditions):
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.keyed: dict[str, dict[str, str]] = {}
         self.asked, self.unset_names = set[str](), set[str]()
-        self.statuses = {"?"}  # names of variables with the status of a program, which counts as 0
+        self.statuses = {"?", "PIPESTATUS"}  # names of variables with the status of a program, which counts as 0
         self.status_of: dict[str, int] = {}  # the number of programs before a variable gets a status
         self.folder = ""
         self.folder_place: Location | None = None
@@ -189,7 +189,7 @@ class BatchValues(Conditions):
 
     def _note_status(self, text: str) -> None:
         """Remember whether the variable of now has the status of a program."""
-        is_status = {self._assigned} if "$?" in text else set[str]()
+        is_status = {self._assigned} if "$?" in text or "{PIPESTATUS[0]" in text else set[str]()
         self.statuses = (self.statuses - {self._assigned}) | is_status
         self.asked -= {STATUS} if is_status else set()
         if is_status:

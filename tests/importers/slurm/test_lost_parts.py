@@ -108,6 +108,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "if [ ${SLURM_RESTART_COUNT:=0} -eq 0 ]; then a; fi\nb", 4, "the other case of `[ ${SLURM_RESTART_"),
         (NODE, "a --n ${SLURM_RESTART_COUNT:-0}", 4, "the number of restarts is not carried: it counts as 0"),
         (NODE, "a ${SLURM_RESTART_COUNT:+-r}", 4, "the number of restarts is not carried: it counts as 0"),
+        (NODE, "a | b\nif [ ${PIPESTATUS[0]} -ne 0 ]; then exit 1; fi\nc", 5, "the meaning of `[ ${PIPESTATUS[0]} -ne"),
         (NODE, "[ -f x ] || exit 1\na", 4, "the check `[ -f x ]` is not carried: gen does not see files"),
         (NODE, "b\n[ -s x ] || exit\na", 5, "the check `[ -s x ]` is not carried: gen does not see files"),
         (NODE, "if [ -f x ]; then exit 0; fi\na", 4, "the other case of `[ -f x ]` is not carried: gen does not see"),

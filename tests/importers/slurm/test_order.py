@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
-from tests.importers.slurm.test_steps import command
 
 NODE = ("-N 1",)
 
@@ -21,6 +20,13 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ("set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R", "set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R"),
         ("set -e\nset +e\na\nb", "a\nb"),
         ("a\nif [ $? -ne 0 ]; then\n  echo c\n  exit 2\nfi\nb", "a || exit 2\nb"),
+        ("a\n# c\nR=$?\necho $R\nif [ $R -ne 0 ]; then\n  echo c; exit $R\nfi\nb", "a || exit\nb"),
+        ("a\nR=$?\nif (( R != 0 )); then exit 2; fi\nb", "a || exit 2\nb"),
+        ("a 2>&1 | tee c\nR=${PIPESTATUS[0]}\nif [ $R -ne 0 ]; then exit $R; fi\nb", "a || exit\nb"),
+        ("a | tee c\nif [ ${PIPESTATUS[0]} -ne 0 ]; then exit 1; fi\nb", "a || exit 1\nb"),
+        ("a | tee c\nR=${PIPESTATUS[0]}\nb\nexit $R", "a\nR=$?\nb\nexit $R"),
+        ("a | b\nR=${PIPESTATUS[0]}\nd\nexit $R", "a | b\nR=${PIPESTATUS[0]}\nd\nexit $R"),
+        ("a | tee c\nexit ${PIPESTATUS[0]}", "a"),
         ("cat > b.sh <<E\na\nE\nbash b.sh\nrm b.sh", "bash /etc/job/b.sh"),
         ("if ask; then RESUME=b; fi\nsrun a c $RESUME d", "if ask; then RESUME=b; fi\na c $RESUME d"),
         ("set -e\nsrun bash -c 'a; b'\nc", "a\nset -e\nb\nc"),
@@ -40,7 +46,8 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
     ],
 )
 def test_options_separators_and_folders_change_where_the_script_changes_them(body: str, expected: str) -> None:
-    assert command(body) == expected
+    made = job(script("-N 1", "--gres=gpu:8", body=body, interpreter=BASH)).fields["command"]
+    assert made in (expected, ["bash", "-c", expected])
 
 
 def test_each_process_gets_what_the_launcher_computes() -> None:
