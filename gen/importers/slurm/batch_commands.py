@@ -58,8 +58,9 @@ _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\n]")
 _LEFT: Final = regex(r"(?:^|[\s;&|{])(?:break|exit|return)(?=[\s;&|}]|$)")
-_OF_JOB: Final = frozenset({"srun", *BY_PROGRAM, *base.PROGRAMS})
-_CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
+OF_SLURM: Final = base.PROGRAMS - {"srun"}
+_OF_JOB: Final = base.PROGRAMS | BY_PROGRAM.keys()
+CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 
 
 class BatchCommands(BatchValues):
@@ -225,10 +226,10 @@ class BatchCommands(BatchValues):
             self.keep_function(self.text(one))
         text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
-        self._assign_before(text, self.place(node))
+        self.assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))
 
-    def _assign_before(self, text: str, place: Location, names: Collection[str] | None = None) -> None:
+    def assign_before(self, text: str, place: Location, names: Collection[str] | None = None) -> None:
         """Add lines with the values of the variables that a text for the shell of the pod reads."""
         for line in self.assignments(text, names):
             name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
@@ -249,13 +250,13 @@ class BatchCommands(BatchValues):
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
         variables, functions = {**self.variables}, {**self.functions}
-        for name in dict.fromkeys(_CALLS.findall(command.strip())):
+        for name in dict.fromkeys(CALLS.findall(command.strip())):
             if name in self.functions.keys() - self.of_outputs:
                 self.of_outputs.add(name)
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
-        self._assign_before("", self.at, VARIABLE.findall(answer))
+        self.assign_before("", self.at, VARIABLE.findall(answer))
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own
@@ -416,7 +417,7 @@ class BatchCommands(BatchValues):
     def add(self, step: Step) -> None:
         """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
-        self._assign_before("", step.place, VARIABLE.findall(parts))
+        self.assign_before("", step.place, VARIABLE.findall(parts))
         known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
         step, computed = with_variables(self.placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
         self.from_text |= computed

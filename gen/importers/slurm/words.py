@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -11,8 +12,16 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes
-from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.containers import copied_image, rooted
+from gen.importers.slurm.batch_commands import (
+    CALLS,
+    OF_SHELL,
+    OF_SLURM,
+    BatchCommands,
+)
+from gen.importers.slurm.containers import (
+    copied_image,
+    rooted,
+)
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
@@ -195,12 +204,45 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
     return bool(behind) or _shows(reader, called)
 
 
+def _text_of_trap(reader: BatchCommands, text: str) -> tuple[str, str]:
+    """The commands that a shell runs at its end, with those of functions, if they start a program that a pod has; and
+    the first variable that the script sets behind this, or again.
+    """
+    bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
+    whole = "\n".join([text, *bodies])
+    if not reader.is_program(whole) or not OF_SLURM.isdisjoint(CALLS.findall(whole)):
+        return "", ""
+    sets = Counter(assigned_in(reader.source))
+    later = {one for one in sets if sets[one] > (one in reader.variables)} - {*assigned_in(whole)}
+    return whole, next((one for one in VARIABLE.findall(whole) if one in later), "")
+
+
+def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
+    """A text that the shell of the pod runs later, behind the functions and the values that it has now."""
+    if not is_known(text):
+        return text
+    for one in CALLS.findall(text):
+        reader.keep_function(one)
+    text = reader.residual(text)
+    reader.assign_before(text, place)
+    return text
+
+
 def _trap(reader: BatchCommands, called: Called) -> bool:
-    words, hint = called.words, "save checkpoints on SIGTERM"
-    if {"EXIT", "0"} & {*words[2:]} and reader.is_program(words[1]):
-        reader.add(Step(words=("trap", words[1], "EXIT"), place=called.place))
-    elif words[2:] and words[1] != "-":
-        reader.drop(called, f"`trap {cut(words[1])}`", "a pod gets SIGTERM at its end", hint)
+    words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
+    text, name = _text_of_trap(reader, words[1]) if words[2:] else ("", "")
+    if not words[2:] or words[1] == "-":
+        pass
+    elif not {"EXIT", "0"} & {*words[2:]}:
+        reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
+    elif name:
+        hint = "set it once and before, or write the commands at the end of `command`"
+        reader.drop(called, what, f"it reads `${name}`, which the script sets later", hint)
+    elif text:
+        reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
+    else:
+        hint = "write it into `command`, if it changes files of a volume"
+        reader.drop(called, what, "the programs and files of a pod end with it", hint)
     return True
 
 

@@ -550,6 +550,19 @@ def test_the_task_of_an_array_chooses_a_line() -> None:
     assert fields["command"] == 'a $(sed -n "$((JOB_COMPLETION_INDEX + 1))p" b)'
 
 
+@for_each(
+    ("body", "expected"),
+    [
+        ("W=/w\ntrap 'cp -r $W/o r' EXIT\na $W", "trap 'cp -r /w/o r' EXIT\na /w"),
+        ("W=w_$SLURM_JOB_ID\ntrap 'b $W; rm $W' EXIT\na", "W=w_{{ run.id }}\ntrap 'b $W; rm $W' EXIT\na"),
+        ("W=w\nf() { cp $W/o r; }\ntrap f EXIT\na", "f() { cp w/o r; }\ntrap f EXIT\na"),
+        ("f() { rm -rf w; }\ntrap f EXIT\na", "a"),
+    ],
+)
+def test_a_pod_ends_with_the_commands_of_a_trap(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
+
+
 def test_a_trap_is_not_a_program_of_mpirun() -> None:
     body = "srun bash -c 'trap a EXIT; b'"
     fields = job(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH)).fields
