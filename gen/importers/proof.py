@@ -9,6 +9,7 @@ with that patch, only additions of gen may differ.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
@@ -159,9 +160,10 @@ def in_memory(root: Path, job: ImportedJob, overlay: str, text: str, found: Find
 
 
 def run_objects(root: Path, job: ImportedJob, overlay: str, text: str) -> list[Body]:
-    """The objects of all runs of a job in an overlay with this text."""
+    """The objects of all runs of a job in an overlay with this text, in the order of the numbers in their names."""
     result = in_memory(root, job, overlay, text, Findings())
-    return [_object(run.files[0].text or "") for run in result.rendered] if result is not None else []
+    objects = [_object(run.files[0].text or "") for run in result.rendered] if result is not None else []
+    return sorted(objects, key=lambda one: [*map(int, re.findall(r"\d+", one["metadata"]["name"]))])
 
 
 def summary(verdicts: Sequence[Verdict], found: Findings) -> list[str]:

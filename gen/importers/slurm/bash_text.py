@@ -310,10 +310,27 @@ _MOST_EXPONENT: Final = 63
 _MOST_INTEGER: Final = 1 << 62  # bash goes on with the smallest one behind the largest
 
 
+def _choice(text: str) -> tuple[str, str, str] | None:
+    """The condition and the two values of `A ? B : C`."""
+    depth = open_ones = start = 0
+    for at, char in enumerate(text[:400]):
+        depth += (char == "(") - (char == ")")
+        if depth == 0 and char == "?":
+            start, open_ones = start or at, open_ones + 1
+        elif depth == 0 and char == ":":
+            open_ones -= 1
+            if open_ones == 0:
+                return text[:start], text[start + 1 : at], text[at + 1 :]
+    return None
+
+
 def integer(text: str) -> int | None:
     """The value of an expression of integers in bash; None for any other. Nothing of it is run."""
     with suppress(ValueError):
         text = re.sub(r"(?<![\w#])(\d{1,2})#(\w{1,60})", lambda part: str(int(part[2], int(part[1]))), text)
+    if "?" in text and (choice := _choice(text)) is not None:
+        known = integer(choice[0])
+        return None if known is None else integer(choice[1] if known else choice[2])
     if not re.fullmatch(r"[\d\s()+\-*/%<>=!]{1,400}", text):
         return None
     try:

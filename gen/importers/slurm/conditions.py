@@ -77,6 +77,7 @@ OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
 _CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|\.)\s")
 """Commands that change files, or the shell by another script."""
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
+_WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
@@ -177,8 +178,9 @@ class Conditions(Expander):
         return _of_several([known for _, known in parts], decides=decides)
 
     def _command_holds(self, text: str) -> bool | None:
-        if text in ("true", "false"):
-            return text == "true"
+        text = str(self.lookup(name[1] or "")) if (name := _WORD_OF.fullmatch(text)) is not None else text
+        if text in ("true", "false", ":"):
+            return text != "false"
         if text.startswith("test "):
             return self._of_text(text[5:])
         if re.match(r"(?:command -v|which|type|hash|grep)\b", text):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from gen.base import regex
+from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.apptainer import of_container
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
@@ -114,3 +116,12 @@ def _first_needing(name: str, text: str, steps: Sequence[Step]) -> int:
     late = max(lines, default=-1) + 1
     needs = (number for number, one in enumerate(steps) if name in one.exported and (not one.sets or "$(" in one.text))
     return next((number for number in needs if number >= late), 0)
+
+
+def set_once(draft: JobDraft, runs: Sequence[Run], arrays: Sequence[Run]) -> list[Run]:
+    """The programs without lines that set an array or a variable of `env` again."""
+    known, sets = {one.text for one in arrays}, Counter(name for one in runs for name in assigned_in(one.text))
+    for name, value in draft.fields.get("env", {}).items():
+        text = shown(str(value).replace("{{ run.id }}", RUN))
+        known |= {f"export {name}={text}"} if sets[name] == 1 else set()
+    return [one for one in runs if one.words or one.text not in known]

@@ -254,7 +254,7 @@ def _translate(
     if arrays and draft.fields["kind"] == "mpi":
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, script, with_traps(runs, script.folder))]
+    runs = [*arrays, *_in_folders(draft, script, with_traps(exports.set_once(draft, runs, arrays), script.folder))]
     runs = _with_stops(script, without_idle_separators(runs))
     text = steps.text_of_command(runs)
     _array(draft, layout, text)

@@ -238,6 +238,9 @@ class BatchScript(BatchCommands):
         self.assumed, self.decided_by = "", frozenset()
         known = self.holds(parts[0])
         self.check_status(parts[0])
+        if sign == "||" and known is None and not (self.assumed or self.decided_by) and self.sets_one(parts[0]):
+            self._statement(parts[0])
+            return
         chooses = sign == "||" and parts[0].type == "list"  # `A && B || C`
         is_other = known is not None and (known is not (sign == "&&") or RESTART_COUNT in self.decided_by)
         if (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
@@ -317,21 +320,14 @@ class BatchScript(BatchCommands):
 
     def _checks(self, node: Node, name: str) -> bool:
         """Whether a check is one of the last program, with its status in a variable if that has a name."""
-        before = self._before(node, "comment", *(("command",) if name else ()))
+        before = self.before_one(node, "comment", *(("command",) if name else ()))
         text = self.text(node) if before is None or not name else self.text(before)
         status = OF_STATUS.fullmatch(text)
         if name and (before is None or status is None or status[1] != name):
             return False
-        before = self._before(before, "comment") if name and before is not None else before
+        before = self.before_one(before, "comment") if name and before is not None else before
         is_part = "PIPESTATUS" in text and "|" in self.steps[-1].text
         return before is not None and not is_part and self.place(before) == self.steps[-1].place
-
-    def _before(self, node: Node, *types: str) -> Node | None:
-        """The statement before one, without comments, or without commands that only show something, too."""
-        before = node.prev_named_sibling
-        while before is not None and before.type in types and not self.starts_program(before):
-            before = before.prev_named_sibling
-        return before
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""

@@ -209,6 +209,19 @@ class BatchValues(Conditions):
             hint = "write `|| exit 1` behind the program, or the test into `command`"
             self.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
 
+    def sets_one(self, node: Node) -> bool:
+        """Whether `A && B=1` in front of `||` sets its variable, because its condition holds."""
+        parts = node.named_children if node.type == "list" and any(one.type == "&&" for one in node.children) else []
+        ends = [one.type == "variable_assignment" and "$(" not in self.text(one) for one in parts]
+        return ends == [False, True] and self.holds(parts[0]) is True
+
+    def before_one(self, node: Node, *types: str) -> Node | None:
+        """The statement before one, without comments, or without commands that only show something, too."""
+        before = node.prev_named_sibling
+        while before is not None and before.type in types and not self.starts_program(before):
+            before = before.prev_named_sibling
+        return before
+
     def end_at(self, condition: Node, first: int, variables: Mapping[str, Value]) -> None:
         """The end of the script behind a condition and the programs from the first one. A check of files does not end
         it, if it fails or starts nothing; otherwise the commands behind it are the other case.

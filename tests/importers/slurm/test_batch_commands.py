@@ -224,6 +224,10 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "A=$(($(b c.txt 'd $1') * 2))\na $A $A $(($(c $(d)))) $(($(c < d.txt) / 4))",
         ),
         ("N=8\nA=$(b $((${N:-4}-1)) ${SLURM_NNODES:-1})\nsrun a $A", "a $(b 7 2)"),
+        ("D=false\nif $D; then A=1; else A=2; fi\n$D && B=3 || B=4\nif ! $D; then c; fi\nd $A $B", "c\nd 2 4"),
+        ("D=true\n$D && B=3 || B=4\n${D} && c\nd $B", "c\nd 3"),
+        ("N=9\na $((N < 5 ? 1 : 2)) $(( (N < 5) ? 3 : N > 8 ? 4 : 5 )) $((N ? 6 : 7))", "a 2 4 6"),
+        ("export A=b{c}\nif ask; then c $A; fi", "if ask; then c $A; fi"),
         ("N=4\na $(seq -s, 0 $((N-1))) $(seq -s : 2)", "a 0,1,2,3 1:2"),
         ("N=4\na $(b $((N-1)) $((M-1)))", "a $(b 3 $((M-1)))"),
         (
@@ -267,6 +271,10 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
             'A=(b*)\nC=${A[$JOB_COMPLETION_INDEX]}\nif [ -z "$C" ]; then exit; fi\na $C ${C##*_}',
         ),
         ("A=($(ls b) d)\na ${A[0]} ${A[@]}", "A=($(ls b) d)\na $A ${A[@]}"),
+        (
+            "A=(b c d e)\nB=${A[$SLURM_ARRAY_TASK_ID]}\ncase $B in\n  b) C=1 ;;\nesac\na $C",
+            "A=(b c d e)\ncase ${A[$JOB_COMPLETION_INDEX]} in\n  b) C=1 ;;\nesac\na $C",
+        ),
         (
             'A=$(cat b)\nIFS=, read -ra B <<< "$A"\nfor i in "${B[@]}"; do a $i; done\nc ${B[1]}',
             'IFS=, read -ra B <<< $(cat b)\nfor i in "${B[@]}"; do a $i; done\nc ${B[1]}',

@@ -71,6 +71,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "set -euo pipefail\nsource ~/missing\nprintenv | grep -i slurm\npython a.py"),
         (("-N 1",), 'A="pip3 install b \\\nset -eux\n c"\nsrun bash -c "$A; d"'),
         (("-N 1", "--array=0-2"), "A=(x 'y z' u)\npython a.py ${A[$SLURM_ARRAY_TASK_ID]}"),
+        (("-N 1", "--array=0-24:8"), "python a.py $SLURM_ARRAY_TASK_ID"),
         (("-N 1", "--array=1-2"), 'A=(x y,1 u,2)\nIFS=, read b c <<< "${A[$SLURM_ARRAY_TASK_ID]}"\npython $b $c'),
         (("-N 2", "--ntasks-per-node=2"), WITH_MPI),
         (("-N 1",), "srun --no-container-entrypoint --container-image a/b:2 bash ./scripts/train.sh 1"),
