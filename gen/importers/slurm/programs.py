@@ -56,7 +56,9 @@ def joined(folder: str, target: str) -> str:
         folder, target = "", target.replace(START, ".", 1)
     if target and is_known(folder) and is_known(target):
         return posixpath.normpath(posixpath.join(folder, target))
-    return "/" * folder.startswith("/") + "/".join(_folders(f"{folder}/{target}")) if is_below(target) else target
+    if not target or not is_below(target):
+        return target
+    return "/" * folder.startswith("/") + "/".join(_folders(f"{folder}/{target}"))
 
 
 def way(now: str, folder: str) -> str | None:
@@ -141,7 +143,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def with_local_variables(self) -> Self:
         """The program with the variables that it gets. A folder in a container is not related to that of the script."""
-        inside = way("", self.folder) is None or self.folder.startswith("..")
+        inside = way(self.folder, "") is None
         exported = {
             name: marked(f"${name}") if inside and START in value else relative(value, self.folder)
             for name, value in self.exported.items()

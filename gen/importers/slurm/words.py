@@ -204,17 +204,21 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
     return bool(behind) or _shows(reader, called)
 
 
-def _text_of_trap(reader: BatchCommands, text: str) -> tuple[str, str]:
-    """The commands that a shell runs at its end, with those of functions, if they start a program that a pod has; and
-    the first variable that the script sets behind this, or again.
-    """
+_ENDS: Final = "the programs and files of a pod end with it"
+
+
+def _lost_trap(reader: BatchCommands, text: str) -> str:
+    """Why a pod does not run the commands of a trap at its end, if it does not."""
     bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
     whole = "\n".join([text, *bodies])
+    if any(map(INNER_SRUN.search, bodies)):
+        return "it starts `srun`, which does not work in a pod"
     if not reader.is_program(whole) or not OF_SLURM.isdisjoint(CALLS.findall(whole)):
-        return "", ""
+        return _ENDS
     sets = Counter(assigned_in(reader.source))
     later = {one for one in sets if sets[one] > (one in reader.variables)} - {*assigned_in(whole)}
-    return whole, next((one for one in VARIABLE.findall(whole) if one in later), "")
+    name = next((one for one in VARIABLE.findall(whole) if one in later), "")
+    return f"it reads `${name}`, which the script sets later" if name else ""
 
 
 def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
@@ -230,19 +234,15 @@ def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
 
 def _trap(reader: BatchCommands, called: Called) -> bool:
     words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
-    text, name = _text_of_trap(reader, words[1]) if words[2:] else ("", "")
     if not words[2:] or words[1] == "-":
         pass
     elif not {"EXIT", "0"} & {*words[2:]}:
         reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
-    elif name:
-        hint = "set it once and before, or write the commands at the end of `command`"
-        reader.drop(called, what, f"it reads `${name}`, which the script sets later", hint)
-    elif text:
-        reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
-    else:
+    elif why := _lost_trap(reader, words[1]):
         hint = "write it into `command`, if it changes files of a volume"
-        reader.drop(called, what, "the programs and files of a pod end with it", hint)
+        reader.drop(called, what, why, hint if why == _ENDS else "write its commands at the end of `command`")
+    else:
+        reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
     return True
 
 

@@ -34,6 +34,7 @@ HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\n
         ("mkdir -p l\npython a.py > l/b", "python a.py", {}),
         ("mkdir -p l && a >> ./l/b && b", "a &&\nb", {}),
         ("a && mkdir -p l && b > l/c", "a &&\nb", {}),
+        ("mkdir -p l\ncd l\npython a.py > b", "mkdir -p l\ncd l\npython a.py", {}),
         ("mkdir -p l /d\npython a.py > l/b", "mkdir -p l /d\npython a.py", {}),
         ("mkdir -p l\npython a.py --out l/o > l/b", "mkdir -p l\npython a.py --out l/o", {}),
         ("mkdir -p o/l\npython a.py --out o > o/l/b", "mkdir -p o/l\npython a.py --out o", {}),
