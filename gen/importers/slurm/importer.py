@@ -299,6 +299,10 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
             lacking.values += [] if name.startswith("SLURM_") else [name]
         elif name in script.early:
             why, hint = "the script sets it only in a later line", "set it before, or remove it"
+        elif source := script.read_from.get(name, ""):
+            why = f"the script reads it from `${source}`, which it gets from outside"
+            hint = f"give it with `--define {source}=VALUE`, or in `define` of a site file"
+            lacking.values.append(source)
         elif name in script.computed or not all(map(is_known, script.variables[name])):
             why = "the script reads it from a file or a program"
             hint = "write its value into the script, or a line into `command` that computes it"

@@ -85,6 +85,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, f"a /x/{'y' * 90}", 4, f"no pod has the folder `/x/{'y' * 76}…`"),
         (NODE, "python /x/a.py", 4, "no pod has the file `/x/a.py`"),
         (NODE, "a /x/v1.5", 4, "no pod has the folder `/x/v1.5`"),
+        (
+            NODE,
+            "read -ra A <<< $B\nC=${A[${SLURM_ARRAY_TASK_ID}]}\na $C",
+            6,
+            "`$A` has no value in a pod: the script reads it from `$B`, which it gets from outside",
+        ),
         (NODE, "srun -o $OUT a", 4, "the value `$OUT` of `--output` is not carried: the script gets it from outside"),
         (
             ("-N 2", "--ntasks-per-node=2"),
