@@ -26,16 +26,16 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of, with_values
-from gen.importers.slurm.outputs import without_idle_separators
+from gen.importers.slurm.outputs import with_traps, without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, without_mount_values
 from gen.importers.slurm.programs import (
     BETWEEN,
     DEEP,
     SUBMITTED,
     VARIABLE,
+    Shell,
     WrittenFiles,
     log_files,
-    with_traps,
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -58,7 +58,6 @@ from gen.kubernetes.objects import Body
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
-_PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
 _QUOTES: Final = "\"'"
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -234,17 +233,16 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
-    arrays = _arrays(script, runs)
-    if arrays and draft.fields["kind"] == "mpi":
-        why = "the tasks of a job of kind `mpi` cannot take different items of an array"
-        draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, script, with_traps(runs, script.folder))]
-    runs = _with_stops(script, without_idle_separators(runs))
-    text = steps.text_of_command(runs)
+    arrays = _arrays(draft, script, runs)
+    runs = exports.with_shells(draft, with_traps(runs, script.folder))
+    runs = [*arrays, *_in_folders(draft, script, runs)]
+    runs = exports.with_stops(script, without_idle_separators(runs))
+    lines = exports.lines_of_shells(runs)
+    text = steps.text_of_command(lines)
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    draft.place_lines("command", text, (one.place for one in runs for _ in steps.line_of(one).split("\n")))
+    draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
@@ -264,20 +262,6 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     for place, what, hint in written.missing:
         draft.cannot_run(place, _as_shown(what), remedy_of_file(script, place, hint))
     return without_mount_values(script, runs)
-
-
-def _with_stops(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
-    of_script = (one.text for one in runs if one.stops is not None)
-    on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
-    made, now = list[Run](), False
-    for at, run in enumerate(runs):
-        stops = now if "$?" in run.text else next((one.stops for one in runs[at:] if one.stops is not None), now)
-        if stops is not now and sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-            now = stops
-            made.append(Run(words=(), text=on if now else "set +e", place=run.place))
-        made.append(run)
-    return made
 
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
@@ -313,7 +297,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     report_languages(draft, runs)
 
 
-def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+def _arrays(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
     texts = " ".join([*(source_text(word) for one in runs for word in one.words), *(one.text for one in runs)])
     made = []
@@ -324,6 +308,9 @@ def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             inner = whole if len(whole) <= steps.WIDE else "\n  ".join(["", *words]) + "\n"
             declares = "declare -A " if name in script.keyed else ""
             made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
+    if made and draft.fields["kind"] == "mpi":
+        why = "the tasks of a job of kind `mpi` cannot take different items of an array"
+        draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     return made
 
 
@@ -334,10 +321,14 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
     before = now = ""
+    around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
     returns = start or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
+        while around and around[-1][0] not in run.shells:
+            _, before, now = around.pop()
+        around += [(one, before, now) for one in run.shells[len(around) :]]
         if run not in started or folder == now:
             made.append(run)
             continue
@@ -352,14 +343,15 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
                 draft.drop(place, what, "it is known only on the machines", hint)
         elif folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
+            around = [(one, before, folder) for one in run.shells]
         elif back:
             start = start or ("" if before == "" else SUBMITTED[1:])
             target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
-            made.append(Run(words=("cd", target), place=place))
+            made.append(Run(words=("cd", target), place=place, shells=run.shells))
         else:
             relative = is_known(folder) and not folder.startswith("/")
             target = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}") if relative else folder
-            made.append(Run(words=("cd", target), place=place))
+            made.append(Run(words=("cd", target), place=place, shells=run.shells))
         made.append(run)
         before, now = now, folder
     return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]

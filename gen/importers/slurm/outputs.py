@@ -26,7 +26,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.options import options_of
-from gen.importers.slurm.programs import BETWEEN, AnyStep, Step, absolute, joined, value_in_command
+from gen.importers.slurm.programs import BETWEEN, DEEP, AnyStep, Shell, Step, absolute, joined, value_in_command
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -181,6 +181,27 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
     return needed[::-1]
 
 
+def in_folder(text: str, folder: str, now: str) -> str:
+    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
+    if not folder.startswith("/") and not now.startswith("/"):
+        path = posixpath.relpath(f"{DEEP}/{folder}", f"{DEEP}/{now}")
+        folder = marked("$PWD") + f"/{path}" * (path != ".")
+    return f"cd {folder} && {text}"
+
+
+def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
+    if last == folder or not is_known(folder):
+        return [*steps]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in steps
+    ]
+
+
 _SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
 
 
@@ -217,3 +238,17 @@ def with_input(step: Step, text: str, end: str) -> Step:
 def _outside_marks(text: str) -> str:
     """A text with a backslash before signs of a shell, outside of what only a pod knows."""
     return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)
+
+
+def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool = False) -> list[Step]:
+    """The programs of a shell of its own: its last one decides its status, of which an error `stops` the script."""
+    made = [*steps]
+    made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
+    if not in_background and made and made[-1].otherwise.startswith("exit"):
+        made[-1] = replace(made[-1], otherwise="")
+    if len(made) == 1 and (in_background or not made[0].text):
+        return made
+    outer = {one.shells[:1] for one in made}
+    again = len(outer) == 1 and () not in outer
+    shell = Shell(stops, in_background)
+    return [replace(one, shells=(shell, *one.shells[again:])) for one in made]

@@ -87,8 +87,8 @@ def report_arguments(
         if not run.words or not reads_arguments(read := read_by(text, run.place.line)):
             continue
         what = "`$@`" if "@" in read else "`$*`"
-        starts = (*_interpreters(run.words), *((at,) if is_launcher else ()))
-        alone = [one for one in starts if all(word.startswith("-") for word in run.words[one + 1 :])]
+        begins = (*_interpreters(run.words), *((at,) if is_launcher else ()))
+        alone = [one for one in begins if all(word.startswith("-") for word in run.words[one + 1 :])]
         if alone:
             program = run.words[alone[0]].rpartition("/")[2]
             program = f"accelerate {program}" if program == "launch" else program

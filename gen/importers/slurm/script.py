@@ -20,7 +20,7 @@ from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, read
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import end_of_check, with_input
+from gen.importers.slurm.outputs import end_of_check, in_shell, with_input
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
@@ -111,9 +111,7 @@ class BatchScript(BatchCommands):
                 continue
             if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
-                if len(self.steps) > before + 1:
-                    hint = "write them as `{ …; } &` into `command`"
-                    self.leave(node, "the background of all but the last program", "they start one by one", hint)
+                self.steps[before:] = in_shell(self.steps[before:], self.steps[-1].stops, in_background=True)
             elif node.is_named:
                 before = len(self.steps)
                 if (text := self.text(node)).startswith("-"):
@@ -160,8 +158,7 @@ class BatchScript(BatchCommands):
             self.name_setup(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner), self.stops = None, ("", 0), outer, stops
-        if len(self.steps) > before:
-            self.steps[-1] = replace(self.steps[-1], stops=stops)
+        self.steps[before:] = in_shell(self.steps[before:], stops)
 
     def follow_word(self, called: Called) -> bool:
         return follow_word(self, called)

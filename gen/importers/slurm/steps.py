@@ -20,7 +20,7 @@ from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, w
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import READS
+from gen.importers.slurm.outputs import READS, in_shell
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     VARIABLE,
@@ -110,7 +110,10 @@ def runs_of(
             _set_ranks(script, inner, own)
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
-            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise", "stops")}
+            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise")}
+            in_background = step.background and not any(one.in_background for one in step.shells)
+            inner = in_shell(inner, step.stops, in_background=in_background)
+            inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))

@@ -13,6 +13,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.outputs import in_shell
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
@@ -368,7 +369,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
             called, f"the empty value of `${name}`", "the command sets it, and the script does not export it", hint
         )
     reader.absorb(inner)
-    reader.steps += [*inner.steps[:-1], *(replace(one, stops=reader.stops) for one in inner.steps[-1:])]
+    reader.steps += in_shell(inner.steps, reader.stops)
     unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name
     if unread and not _ARGUMENTS.search(text):
         hint = "write the text as one word, for example with `${NAME[*]}` for an array"

@@ -56,7 +56,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODES, "N=$(cat b)\nsrun torchrun --nnodes $N a.py", 7, "the number of nodes `$(cat b)` is not carried"),
         (NODE, "a &\nB$!\nc", 5, "`B$!` is not a program"),
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
-        (NODE, "(a; b) &\nsrun c", 4, "the background of all but the last program is not carried"),
+        (NODE, "(set -e; a; b) && c\nd", 4, "the shell around programs that end it is not carried"),
         (
             NODE,
             "python -c 'import os; print(os.environ[\"SLURM_NODELIST\"])'",
