@@ -189,8 +189,9 @@ class BatchCommands(BatchValues):
             self.kept |= {*local}
             self.of_outputs.add(name)
             self.variables |= {name: marked(f"${name}") for name in local}
-            self.as_it_is(called)
-            self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
+            if all(one.sets != f"{name}()" for one in self.steps):
+                self.as_it_is(called)
+                self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""

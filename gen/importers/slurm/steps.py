@@ -325,6 +325,10 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_SLURM: Final = regex(rf"\$\(\s*({'|'.join(sorted(base.PROGRAMS))})\b")
+_TEXT_ASKS_SLURM: Final = regex(
+    r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
+    r"(scontrol(?=\s+(?:-\S+\s+)*show\b)|squeue|sinfo|sacct)\s"
+)
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
@@ -366,6 +370,9 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_SLURM.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
+            draft.cannot_run(run.place, why, "write the value that it gives")
+        if (within := _TEXT_ASKS_SLURM.search(run.text)) is not None:
+            why = f"`{within[1]}` has no answer in a pod, and only a shell decides this part"
             draft.cannot_run(run.place, why, "write the value that it gives")
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"

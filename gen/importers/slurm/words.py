@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
-from gen.importers.slurm.bash_text import cut, in_double_quotes
+from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comments
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.outputs import in_shell
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
@@ -348,6 +348,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
         return False
     inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
     text, *behind = called.words[at:]
+    text = without_comments(text, OPEN, CLOSE)
     text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
     text = re.sub(rf"(?<!\\)\\(?={OPEN})", "", text)  # a backslash is for the first character of a value
     of_outer = {one[1:]: marked(one) for one in sources(text)}

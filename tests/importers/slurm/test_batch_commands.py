@@ -50,6 +50,12 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("/usr/bin/time srun a", "a"),
         ("cp $0 b\nsrun a", "a"),
         ("declare -A A=([b]=1 ['c d']=2)\nA[e]=3\nsrun a ${A[b]} ${A[c d]} ${A[e]}${A[f]}", "a 1 2 3"),
+        (
+            "f() { ask $1; }\nif [ $(f b) = c ]; then a $(f b); fi",
+            "f() { ask $1; }\nif [ $(f b) = c ]; then a $(f b); fi",
+        ),
+        ("A=$(b)\nsrun bash -c \"# don't stop\nc $A --d 'e f' # it's\n# it's done\"", "c $(b) --d 'e f'"),
+        ("A=$(b)\nC=$(cat <<E\n# can't\nd \"$A\" 'e f'\n# don't\nE\n)\nsrun bash -c \"$C\"", "d \"$(b)\" 'e f'"),
         ("read -r -a A <<< b\na ${A[@]} ${#A[@]}", "a b 1"),
         ("B=c\nread -ra A <<< $B\na ${A[0]}", "a c"),
         ("mapfile -t A <<< b\na ${A[@]}", "a b"),

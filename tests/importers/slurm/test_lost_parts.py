@@ -56,6 +56,18 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODES, "N=$(cat b)\nsrun torchrun --nnodes $N a.py", 7, "the number of nodes `$(cat b)` is not carried"),
         (NODE, "a &\nB$!\nc", 5, "`B$!` is not a program"),
         (NODE, "srun a || srun b", 4, "the program behind `||` is not carried"),
+        (
+            NODE,
+            "f() { squeue -h -j $SLURM_JOB_ID -o %L; }\nA=$(f)\nsrun a $A",
+            4,
+            "`squeue` has no answer in a pod, and only a shell decides this part",
+        ),
+        (
+            NODE,
+            "f() {\n  local A=$(sinfo -h); echo $A\n}\nif [ $(f) -gt 2 ]; then a; else b; fi",
+            4,
+            "`sinfo` has no answer in a pod, and only a shell decides this part",
+        ),
         (NODE, "(set -e; a; b) && c\nd", 4, "the shell around programs that end it is not carried"),
         (
             NODE,
