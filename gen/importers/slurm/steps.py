@@ -293,7 +293,9 @@ def of_program(run: Run) -> list[tuple[str, str]]:
 def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     """The words of a program that a job can have."""
     given = Options([*run.words]) if run.launcher is None else without_set(run, parallel=parallel)
-    return run.words if base.CONFIG in given.values else given.words
+    if {base.CONFIG, base.ALL_PROCESSES} <= given.values.keys():
+        return without_set(run, parallel=parallel, kept=(base.ALL_PROCESSES, base.PODS)).words
+    return given.words
 
 
 def _is_left_out(name: str) -> bool:
