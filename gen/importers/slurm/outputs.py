@@ -216,6 +216,13 @@ def end_of_check(text: str) -> str:
     return match[1] if (match := _IF_FAILED.fullmatch(text)) is not None else ""
 
 
+def file_of_tee(*, hides: bool) -> tuple[str, str, str]:
+    """The finding about `| tee`, which `hides` the status of its program."""
+    status = ", and the status is that of the program instead of `tee`" if hides else ""
+    hint = "read the logs with `gen logs`, or redirect the output in `command`"
+    return "the file of `tee`", f"the cluster keeps the logs{status}", hint
+
+
 READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
 
 

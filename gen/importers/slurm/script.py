@@ -20,7 +20,7 @@ from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, read
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import end_of_check, in_shell, with_input
+from gen.importers.slurm.outputs import end_of_check, file_of_tee, in_shell, with_input
 from gen.importers.slurm.programs import Called, Step, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
@@ -253,8 +253,8 @@ class BatchScript(BatchCommands):
         if len(self.steps) == before:
             return
         if programs[:1] == ["tee"]:
-            hint = "read the logs with `gen logs`, or redirect the output in `command`"
-            self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
+            tested = self.stops or (node.parent is not None and node.parent.type in ("list", "if_statement"))
+            self.leave(node, *file_of_tee(hides=tested and not self.pipes_fail))
         hint = "add it to `command`, if the run needs it"
         for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
             self.leave(one, f"the pipe to `{to}`", "the cluster keeps the logs", hint)

@@ -68,6 +68,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             4,
             "`sinfo` has no answer in a pod, and only a shell decides this part",
         ),
+        (
+            NODE,
+            "set -e\na | tee b\nc",
+            5,
+            "the file of `tee` is not carried: the cluster keeps the logs, and the status is that of the",
+        ),
         (NODE, "(set -e; a; b) && c\nd", 4, "the shell around programs that end it is not carried"),
         (
             NODE,
