@@ -276,6 +276,21 @@ class BatchCommands(BatchValues):
         if known is None:
             self.unclear = self.unclear or self.place(node)
 
+    def count_turns(self, node: Node, parts: Sequence[str], body: Node, most: int) -> bool:
+        """Follow a loop that counts. False without a change if it has more turns than `most`, other than 0, or a shell
+        decides it.
+        """
+        state, clear, left = self.state(), self.unclear is None, iter(range(most))
+
+        def holds() -> bool | None:
+            return None if most and next(left, None) is None else self.calculated(parts[1])
+
+        self.calculate(parts[0])
+        self.follow_turns(node, holds, body, lambda: self.calculate(parts[2]))
+        if is_lost := most > 0 and clear and (self.unclear or self.cut) is not None:
+            self.restore({**state, "cut": None})
+        return not is_lost
+
     def absorb(self, inner: BatchCommands) -> None:
         """Take over what another part of the script needs and lacks, without its steps."""
         self.left += inner.left

@@ -433,11 +433,12 @@ class BatchScript(BatchCommands):
         """`for ((i = 0; i < 2; i++))`."""
         body = node.child_by_field_name("body")
         head = re.match(r"for\s*\(\(([^;]*);([^;]*);(.*?)\)\)\s*(?:;|\n|do\b|\{)", self.text(node))
-        if head is None or body is None or not _TURNS.search(self.text(body)):
+        starts = body is not None and self.starts_program(body)
+        if head is None or body is None or (starts and not _TURNS.search(self.text(body))):
             self._undecided(node)
             return
-        self.calculate(head[1])
-        self.follow_turns(node, lambda: self.calculated(head[2]), body, lambda: self.calculate(head[3]))
+        if not self.count_turns(node, head.groups(), body, most=0 if starts else _MOST_TURNS):
+            self._undecided(node)
 
     def _case(self, node: Node) -> None:
         if (branch := self.branch_of_case(node)) is None:
