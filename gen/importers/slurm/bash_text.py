@@ -293,6 +293,13 @@ def without_comments(text: str, opens: str, closes: str) -> str:
     return made
 
 
+def with_own_program(construct: str, command: str) -> str:
+    """A command, with the text of the variable that starts it if a construct of the shell sets it once."""
+    start = re.match(r"\$(?:(\w+)|\{(\w+)\})(?=\s|$)", command)
+    values = re.findall(rf"(?<![\w$]){start[1] or start[2]}=(?:\"([^\"\n]*)\"|\S+)", construct) if start else []
+    return f"{values[0]}{command[start.end() :]}" if start and len(values) == 1 and values[0] else command
+
+
 def unclosed(text: str) -> int | None:
     """The line, from 0, of the first quote or bracket of an expansion that is not closed."""
     text = without_heredocs(text)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
-from gen.importers.slurm.bash_text import with_braces, words_of_read
+from gen.importers.slurm.bash_text import with_braces, with_own_program, words_of_read
 from gen.importers.slurm.containers import opened_apptainer
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import options_of
@@ -111,7 +111,7 @@ class BatchCommands(BatchValues):
     def name_setup(self, node: Node) -> None:
         """Name the commands in a construct that set up or show a node, or start another job."""
         for one in (one for one in (node, *nodes_below(node, "command")) if one.type == "command"):
-            text = " ".join(self.text(one).split())
+            text = " ".join(with_own_program(self.text(node), self.text(one)).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))

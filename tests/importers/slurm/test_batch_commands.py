@@ -164,6 +164,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("A=$(grep x y | awk '{print $2}')\nsrun a $A", "a $(grep x y | awk '{print $2}')"),
         ('set -- b "c d"\nsrun a "${@:2}" "${@:3}"\nset --\nsrun e "${@:2}" "${@}"', "a 'c d'\ne"),
         ("scontrol show hostnames > b\nreadarray -t N < b\nfor n in ${N[@]}; do ssh $n nvidia-smi; done\nsrun a", "a"),
+        ('scontrol show hostnames > b\nfor n in $(cat b); do C="ssh $n rocm-smi"; $C; done\nsrun a', "a"),
         ("A=1\nN=($(scontrol show hostnames))\nfor n in ${!N[@]}; do echo $n $A; i=$n; done\nsrun a $A", "a 1"),
         ("for n in $(ask); do echo $n >> b; i=$n; done\nsrun a", "for n in $(ask); do echo $n >> b; i=$n; done\na"),
         ("A=b\nB=$(A=c; echo $A)\nsrun d $B $A", "d $(A=c; echo $A) b"),
