@@ -165,17 +165,19 @@ def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, fo
 
 
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
-    """Report the first expression of a template, and the first placeholder in the commands of a script."""
+    """Report the first expression of a template, and the placeholders in the commands of a script."""
     for number, line in enumerate(text.split("\n"), 1):
         if (match := TEMPLATE.search(line)) is not None and not _COMMENT.match(line):
             hint = "write it with the tool of the template first, and import the result"
             what = f"the script is a template: `{cut(match[0])}` has no value"
             draft.cannot_run(Location(draft.place.file, number), what, hint)
             break
-    for number, mark, variable in marks[:1]:
+    ended = False
+    for number, mark, variable in sorted({one[1].strip(_QUOTES): one for one in reversed(marks)}.values()):
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
-        what = f"bash ends the script at the placeholder `{cut(mark)}`"
-        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if mark[0] in _QUOTES else what
+        what, is_quoted = f"bash ends the script at the placeholder `{cut(mark)}`", mark[0] in _QUOTES
+        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if is_quoted or ended else what
+        ended = ended or not is_quoted
         draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 

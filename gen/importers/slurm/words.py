@@ -26,6 +26,7 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
+    with_quoted_placeholders,
 )
 
 _DECLARES: Final = names("export declare typeset local readonly")
@@ -348,7 +349,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
         return False
     inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
     text, *behind = called.words[at:]
-    text = without_comments(text, OPEN, CLOSE)
+    text = with_quoted_placeholders(without_comments(text, OPEN, CLOSE))
     text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
     text = re.sub(rf"(?<!\\)\\(?={OPEN})", "", text)  # a backslash is for the first character of a value
     of_outer = {one[1:]: marked(one) for one in sources(text)}
