@@ -334,11 +334,19 @@ _TEXT_ASKS_SLURM: Final = regex(
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
+_OF_SHELL: Final = regex(r"(?:(?:ba)?sh )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 
 def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
+    for run in (one for one in runs if one.by_srun and one.tasks == 1):
+        if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)))) is not None:
+            what = f"the rank of `{cut(file[1].rpartition('/')[2])}` in `$SLURM_PROCID` and `$SLURM_LOCALID`"
+            draft.drop(
+                run.place, what, "a pod has no variables of Slurm", "set them to 0 in `env`, if the file reads them"
+            )
+            break
     for run in (one for one in runs if one.by_srun and one.launcher is None and one.tasks > 1):
         words = [shown(one).rpartition("/")[2] for one in run.words]
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON

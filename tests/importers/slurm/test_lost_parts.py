@@ -74,6 +74,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             5,
             "the file of `tee` is not carried: the cluster keeps the logs, and the status is that of the",
         ),
+        (NODE, "srun bash b/c.sh", 4, "the rank of `c.sh` in `$SLURM_PROCID` and `$SLURM_LOCALID` is not carried"),
         (NODE, "(set -e; a; b) && c\nd", 4, "the shell around programs that end it is not carried"),
         (
             NODE,
