@@ -271,6 +271,36 @@ def without_heredocs(text: str) -> str:
     return _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+def without_comments(text: str, opens: str, closes: str) -> str:
+    """A script with empty comments, in which no quote begins. It has marks around what is not read."""
+    inputs = {match.start(): match.end() for match in _HEREDOC.finditer(text)}
+    made, at = "", 0
+    while at < len(text):
+        char, end = text[at], inputs.get(at, at + 1)
+        if at in inputs:
+            pass
+        elif char in ("'", opens):
+            end = (text.find("'" if char == "'" else closes, at + 1) + 1) or len(text)
+        elif char == '"':
+            end = closing_quote(text, at) + 1
+        elif char in "$`":
+            end = expansion_end(text, at)
+        elif char == "\\":
+            end += 1
+        elif char == "#" and (at == 0 or text[at - 1] in " \t\n;&|("):
+            end = at + len(text[at:].partition("\n")[0])
+        made += "" if char == "#" and end > at + 1 else text[at:end]
+        at = max(end, at + 1)
+    return made
+
+
+def with_own_program(construct: str, command: str) -> str:
+    """A command, with the text of the variable that starts it if a construct of the shell sets it once."""
+    start = re.match(r"\$(?:(\w+)|\{(\w+)\})(?=\s|$)", command)
+    values = re.findall(rf"(?<![\w$]){start[1] or start[2]}=(?:\"([^\"\n]*)\"|\S+)", construct) if start else []
+    return f"{values[0]}{command[start.end() :]}" if start and len(values) == 1 and values[0] else command
+
+
 def unclosed(text: str) -> int | None:
     """The line, from 0, of the first quote or bracket of an expansion that is not closed."""
     text = without_heredocs(text)

@@ -12,8 +12,18 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
-from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
-from gen.importers.slurm.bash_text import with_braces, words_of_read
+from gen.importers.slurm.apptainer import (
+    RUNSCRIPT,
+    Opened,
+    of_container,
+    of_environment,
+    opened,
+)
+from gen.importers.slurm.bash_text import (
+    with_braces,
+    with_own_program,
+    words_of_read,
+)
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
 from gen.importers.slurm.options import (
     OF_SBATCH,
@@ -83,6 +93,7 @@ class BatchCommands(BatchValues):
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
+        self.read_from: dict[str, str] = {}  # names of values from outside that `read` splits, by its variables
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
         self.cut: Location | None = None  # the first statement that is not followed, because there are too many
 
@@ -94,11 +105,14 @@ class BatchCommands(BatchValues):
             return
         own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
-        text = _SEED.sub(r"\1$((RANDOM))", self.bytes[start : node.end_byte].decode("utf-8", "replace"))
+        here = self.here_string(node) if self.text(name) in READERS else None
+        ends = (node.end_byte,) if here is None else (here.start_byte, here.end_byte, node.end_byte)
+        parts = (self.bytes[first:end] for first, end in zip((start, *ends[1:2]), ends[::2], strict=True))
+        text = _SEED.sub(r"\1$((RANDOM))", b" ".join(parts).decode("utf-8", "replace"))
         words, self.behind = [*self.words(with_braces(text)), *self.words(with_braces(" ".join(self.behind)))], []
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
-            line = self.read_values(node, words[1:], dict(own).get("IFS", " \t\n"))
+            line = self.read_values(node, words, dict(own).get("IFS", " \t\n"))
             if line:
                 names = [one for one in words[1:] if one.isidentifier()]
                 self.add(Step(text=line, place=self.place(node), sets=names[0] if len(names) == 1 else ""))
@@ -129,7 +143,7 @@ class BatchCommands(BatchValues):
     def name_setup(self, node: Node) -> None:
         """Name the commands in a construct that set up or show a node, or start another job."""
         for one in (one for one in (node, *nodes_below(node, "command")) if one.type == "command"):
-            text = " ".join(self.text(one).split())
+            text = " ".join(with_own_program(self.text(node), self.text(one)).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
                 self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
@@ -244,8 +258,9 @@ class BatchCommands(BatchValues):
             self.kept |= {*local}
             self.of_outputs.add(name)
             self.variables |= {name: marked(f"${name}") for name in local}
-            self.as_it_is(called)
-            self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
+            if all(one.sets != f"{name}()" for one in self.steps):
+                self.as_it_is(called)
+                self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
@@ -389,6 +404,21 @@ class BatchCommands(BatchValues):
         if known is None:
             self.unclear = self.unclear or self.place(node)
 
+    def count_turns(self, node: Node, parts: Sequence[str], body: Node, most: int) -> bool:
+        """Follow a loop that counts. False without a change if it has more turns than `most`, other than 0, or a shell
+        decides it.
+        """
+        state, clear, left = self.state(), self.unclear is None, iter(range(most))
+
+        def holds() -> bool | None:
+            return None if most and next(left, None) is None else self.calculated(parts[1])
+
+        self.calculate(parts[0])
+        self.follow_turns(node, holds, body, lambda: self.calculate(parts[2]))
+        if is_lost := most > 0 and clear and (self.unclear or self.cut) is not None:
+            self.restore({**state, "cut": None})
+        return not is_lost
+
     def absorb(self, inner: BatchCommands) -> None:
         """Take over what another part of the script needs and lacks, without its steps."""
         self.left += inner.left
@@ -443,12 +473,18 @@ class BatchCommands(BatchValues):
         if not is_known(line) and len(values) > 1:
             self.forget(*values)
 
-    def read_values(self, node: Node, words: list[str], separators: str) -> str:
-        """Set the variables of `read`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = next((one for one in node.children if one.type == "herestring_redirect"), None)
+    def here_string(self, node: Node) -> Node | None:
+        """The input of a command behind `<<<`."""
+        return next((one for one in node.children if one.type == "herestring_redirect"), None)
+
+    def read_values(self, node: Node, words: Sequence[str], separators: str) -> str:
+        """Set the variables of `read` or `mapfile`, as far as its input is a text. Returns a line for the pod."""
+        names = [one for one in words[1:] if re.fullmatch(r"[A-Za-z_]\w*", one)]
+        here = self.here_string(node)
         value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words if one.startswith("-")}
+        switches = {one for one in words[1:] if one.startswith("-")}
+        outside = next((one[1:] for one in sources(value) if one[1:] in self.early), "")
+        self.read_from |= dict.fromkeys(names, outside)
         if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
             is_list = NODES in value or ADDRESS in value
             in_words = separators.isspace() or not is_known(value)
@@ -459,11 +495,13 @@ class BatchCommands(BatchValues):
                 self.from_text |= {*names}
                 self.forget(*names)
                 return f"IFS={shown(separators)} read -ra {names[-1]} <<< {shown(value)}"
+        elif here is not None and words[0] != "read" and names and switches == {"-t"} and is_known(value):
+            self.variables[names[-1]] = tuple(value.split("\n"))
         elif here is None and names and node.parent is not None and self.has_input(node.parent):
             self.from_text |= {*names}
             self.variables |= {name: marked(f"${name}") for name in names}
             return self.residual(self.text(node.parent))
-        elif here is None or not names or not switches <= {"-r"}:
+        elif here is None or not names or words[0] != "read" or not switches <= {"-r"}:
             self.forget(*names)
         elif is_known(value):
             self.read_line(names, value, separators)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import MAX_LEVELS, cut, with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, with_braces, with_own_program
 from gen.importers.slurm.expansion import (
     ADDRESS,
     MARKED,
@@ -391,7 +391,8 @@ class Conditions(Expander):
 
     def starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
-        called = [(self.text(one), self.text(one.parent or one)) for one in nodes_below(node, "command_name")]
+        names, whole = nodes_below(node, "command_name"), self.text(node)
+        called = [(self.text(one), with_own_program(whole, self.text(one.parent or one))) for one in names]
         return any(one in self.functions or not (is_silent(one) or shows_node(text)) for one, text in called)
 
     def may_fail(self, node: Node) -> bool:

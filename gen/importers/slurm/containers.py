@@ -146,7 +146,8 @@ def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, sit
     plain = part.replace(RUN, "") if known is not None and (is_whole or RUN not in target) else part
     what, why, hint = f"the mount `{_shown_mount(part)}`", "", _OTHER_MOUNT
     if not source.startswith("/") or not target.startswith("/") or {OPEN, "$"} & {*plain.replace(RUN, "")}:
-        why = "its folder is known only on the machines"
+        is_open = re.search("<[^<>]+>", source) is not None
+        why = "its folder is a placeholder" if is_open else "its folder is known only on the machines"
         if unset := [one[1:].strip("{}") for one in sources(part) if script.is_unset(one)]:
             why, hint = f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
             lacking.values += unset

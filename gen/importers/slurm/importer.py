@@ -35,6 +35,7 @@ from gen.importers.slurm.options import (
 )
 from gen.importers.slurm.outputs import (
     WrittenFiles,
+    with_traps,
     without_idle_separators,
 )
 from gen.importers.slurm.outside import (
@@ -47,10 +48,10 @@ from gen.importers.slurm.programs import (
     BETWEEN,
     SUBMITTED,
     VARIABLE,
+    Shell,
     is_below,
     log_files,
     way,
-    with_traps,
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -73,7 +74,6 @@ from gen.kubernetes.objects import Body
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
-_PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
 _QUOTES: Final = "\"'"
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -182,17 +182,19 @@ def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, fo
 
 
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
-    """Report the first expression of a template, and the first placeholder in the commands of a script."""
+    """Report the first expression of a template, and the placeholders in the commands of a script."""
     for number, line in enumerate(text.split("\n"), 1):
         if (match := TEMPLATE.search(line)) is not None and not _COMMENT.match(line):
             hint = "write it with the tool of the template first, and import the result"
             what = f"the script is a template: `{cut(match[0])}` has no value"
             draft.cannot_run(Location(draft.place.file, number), what, hint)
             break
-    for number, mark, variable in marks[:1]:
+    ended = False
+    for number, mark, variable in sorted({one[1].strip(_QUOTES): one for one in reversed(marks)}.values()):
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
-        what = f"bash ends the script at the placeholder `{cut(mark)}`"
-        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if mark[0] in _QUOTES else what
+        what, is_quoted = f"bash ends the script at the placeholder `{cut(mark)}`", mark[0] in _QUOTES
+        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if is_quoted or ended else what
+        ended = ended or not is_quoted
         draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 
@@ -250,17 +252,16 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.variable(name, value, place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
-    arrays = _arrays(script, runs)
-    if arrays and draft.fields["kind"] == "mpi":
-        why = "the tasks of a job of kind `mpi` cannot take different items of an array"
-        draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
-    runs = [*arrays, *_in_folders(draft, script, with_traps(exports.set_once(draft, runs, arrays), script.folder))]
-    runs = _with_stops(script, without_idle_separators(runs))
-    text = steps.text_of_command(runs)
+    arrays = _arrays(draft, script, runs)
+    runs = exports.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
+    runs = [*arrays, *_in_folders(draft, script, runs)]
+    runs = exports.with_stops(script, without_idle_separators(runs))
+    lines = exports.lines_of_shells(runs)
+    text = steps.text_of_command(lines)
     _array(draft, layout, text)
     bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    draft.place_lines("command", text, (one.place for one in runs for _ in steps.line_of(one).split("\n")))
+    draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
         steps.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
@@ -290,20 +291,6 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     return without_mount_values(script, runs)
 
 
-def _with_stops(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
-    of_script = (one.text for one in runs if one.stops is not None)
-    on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
-    made, now = list[Run](), False
-    for at, run in enumerate(runs):
-        stops = now if "$?" in run.text else next((one.stops for one in runs[at:] if one.stops is not None), now)
-        if stops is not now and sum(one.words[:1] not in (("wait",), ("sleep",)) for one in runs[at:]) > 1:
-            now = stops
-            made.append(Run(words=(), text=on if now else "set +e", place=run.place))
-        made.append(run)
-    return made
-
-
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
     outer = re.sub(r"\\\$", "", expanded_part(script.source))  # without what shells in containers expand
@@ -323,6 +310,10 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
             lacking.values += [] if name.startswith("SLURM_") else [name]
         elif name in script.early:
             why, hint = "the script sets it only in a later line", "set it before, or remove it"
+        elif source := script.read_from.get(name, ""):
+            why = f"the script reads it from `${source}`, which it gets from outside"
+            hint = f"give it with `--define {source}=VALUE`, or in `define` of a site file"
+            lacking.values.append(source)
         elif name in script.computed or not all(map(is_known, script.variables[name])):
             why = "the script reads it from a file or a program"
             hint = "write its value into the script, or a line into `command` that computes it"
@@ -333,7 +324,7 @@ def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking:
     report_languages(draft, runs)
 
 
-def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+def _arrays(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """Assignments of the arrays with items that the pods choose."""
     words_of = (source_text(word) for one in runs for word in (*one.words, one.folder))
     texts = " ".join([*words_of, *(one.text for one in runs)])
@@ -345,6 +336,9 @@ def _arrays(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             inner = whole if len(whole) <= steps.WIDE else "\n  ".join(["", *words]) + "\n"
             declares = "declare -A " if name in script.keyed else ""
             made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
+    if made and draft.fields["kind"] == "mpi":
+        why = "the tasks of a job of kind `mpi` cannot take different items of an array"
+        draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     return made
 
 
@@ -356,10 +350,14 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
     made: list[Run] = []
     before = now = lost = ""
     given = {*script.indexed, *(one.sets for one in runs)}
+    around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
     returns = start or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
+        while around and around[-1][0] not in run.shells:
+            _, before, now = around.pop()
+        around += [(one, before, now) for one in run.shells[len(around) :]]
         if run not in started or folder in (now, lost or now):
             made.append(run)
             continue
@@ -377,12 +375,13 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
             continue
         if folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
             draft.set(literal(folder), "workingDir", place=place)
+            around = [(one, before, folder) for one in run.shells]
         elif path is None and is_below(folder):
             start = start or ("" if before == "" else SUBMITTED[1:])
             target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
-            made.append(Run(words=("cd", target), place=place))
+            made.append(Run(words=("cd", target), place=place, shells=run.shells))
         else:
-            made.append(Run(words=("cd", path or folder), place=place))
+            made.append(Run(words=("cd", path or folder), place=place, shells=run.shells))
         made.append(run)
         before, now = now, folder
     return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]

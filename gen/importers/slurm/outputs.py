@@ -38,14 +38,17 @@ from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import (
     BETWEEN,
     SCRIPT,
+    SUBMITTED,
     VARIABLE,
     AnyStep,
     DroppedPart,
+    Shell,
     Step,
     absolute,
     joined,
     needed_steps,
     value_in_command,
+    way,
 )
 
 ASKS: Final = names(
@@ -244,6 +247,28 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
     return needed[::-1]
 
 
+def in_folder(text: str, folder: str, now: str) -> str:
+    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
+    if not folder.startswith("/") and not now.startswith("/"):
+        path = way(now, folder)
+        start = marked("$PWD") if path is not None else marked(SUBMITTED)
+        folder = posixpath.join(start, path or folder).removesuffix("/.")
+    return f"cd {folder} && {text}"
+
+
+def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
+    if last == folder or not is_known(folder):
+        return [*steps]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in steps
+    ]
+
+
 _SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
 
 
@@ -268,6 +293,13 @@ def end_of_check(text: str) -> tuple[str, str]:
     if ends and ends != name:
         return "", ""
     return f"exit {match[3]}" if match[3] else "exit", name
+
+
+def file_of_tee(*, hides: bool) -> tuple[str, str, str]:
+    """The finding about `| tee`, which `hides` the status of its program."""
+    status = ", and the status is that of the program instead of `tee`" if hides else ""
+    hint = "read the logs with `gen logs`, or redirect the output in `command`"
+    return "the file of `tee`", f"the cluster keeps the logs{status}", hint
 
 
 READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
@@ -392,3 +424,17 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
                 what, why = f"the match of `{cut(pattern)}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)
+
+
+def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool = False) -> list[Step]:
+    """The programs of a shell of its own: its last one decides its status, of which an error `stops` the script."""
+    made = [*steps]
+    made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
+    if not in_background and made and made[-1].otherwise.startswith("exit"):
+        made[-1] = replace(made[-1], otherwise="")
+    if len(made) == 1 and (in_background or not made[0].text):
+        return made
+    outer = {one.shells[:1] for one in made}
+    again = len(outer) == 1 and () not in outer
+    shell = Shell(stops, in_background)
+    return [replace(one, shells=(shell, *one.shells[again:])) for one in made]

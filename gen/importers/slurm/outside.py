@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, regex
+from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import reads_arguments
 from gen.importers.slurm.containers import Lacking, container_words
@@ -94,15 +94,32 @@ def report_arguments(
     if not reads_arguments("\n".join(one for _, one in outside)):
         return
     for run, at, is_launcher in runs:
-        if not run.words or not reads_arguments(read_by(text, run.place.line)):
+        if not run.words or not reads_arguments(read := read_by(text, run.place.line)):
             continue
-        program, behind = run.words[at].rpartition("/")[2], run.words[at + 1 :]
-        needs = is_launcher or re.fullmatch(r"python[\d.]*|(?:ba)?sh", program)
-        if needs and all(one.startswith("-") for one in behind):
+        what = "`$@`" if "@" in read else "`$*`"
+        begins = (*_interpreters(run.words), *((at,) if is_launcher else ()))
+        alone = [one for one in begins if all(word.startswith("-") for word in run.words[one + 1 :])]
+        if alone:
+            program = run.words[alone[0]].rpartition("/")[2]
+            program = f"accelerate {program}" if program == "launch" else program
             lacking.values.append("1")
             draft.cannot_run(run.place, f"`{program}` has no script, because it is an argument of `sbatch`", hint)
         else:
             draft.drop(run.place, what, why, hint)
+
+
+_INTERPRETER: Final = regex(r"(?:.*/)?(?:python[\d.]*|(?:ba)?sh)")
+_STARTERS: Final = names(
+    "mpirun mpiexec orterun horovodrun nohup time timeout nice stdbuf unbuffer numactl taskset env exec"
+)
+"""Programs that start another one behind their options."""
+
+
+def _interpreters(words: Sequence[str]) -> list[int]:
+    """The numbers of the words of a command that start an interpreter, such as Python behind `mpirun`."""
+    starts = words[0].rpartition("/")[2] in _STARTERS
+    found = (at for at, one in enumerate(words) if _INTERPRETER.fullmatch(one))
+    return [at for at in found if at == 0 or starts or not words[at - 1].startswith("-")]
 
 
 _MOUNTS: Final = r"(?:--(?:container-mounts|bind|volume|mount)[= ]|\s-[Bv] )[^\s]*"

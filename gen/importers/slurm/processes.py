@@ -22,7 +22,7 @@ from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.options import Option, allocation, layout_of
-from gen.importers.slurm.programs import BETWEEN, VARIABLE, lacking_steps, text_of_words
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, Layout, Site, is_of_machines, is_silent
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
@@ -267,13 +267,15 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
     layout, fields = allocation(options)
     made: list[Run] = []
     in_one_pod = all(one.nodes < layout.nodes for one in runs if one.by_srun) or layout.nodes == 1
-    first, running = 0, False
+    first, running, behind = 0, False, {run.shells[:1]: run.background for run in runs if run.shells}
+    of_shells: dict[tuple[Shell, ...], tuple[str, str]] = {}
     for run in runs:
         if run.words[:1] == ("wait",):
             first, running = 0, False
         starts = run.by_srun and run.words != () and run.per_node == run.nodes == 1 and in_one_pod
-        made.append(run)
-        if not starts or not (run.background or running):
+        known = of_shells.get(run.shells)
+        made.append(run if known is None else replace(run, assigned=(known, *run.assigned)))
+        if not starts or known or not (run.background or running or behind.get(run.shells[:1])):
             continue
         running = True
         draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
@@ -285,6 +287,7 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
                 if layout.nodes == 1:  # other nodes are reported
                     draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
             devices = "CUDA_VISIBLE_DEVICES", ",".join(map(str, range(first, first + own)))
+            of_shells |= {run.shells: devices} if run.shells else {}
             made[-1] = replace(run, assigned=(devices, *run.assigned))
             first += own
     return made
@@ -310,8 +313,7 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     words = with_processes(run, given, int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1)
-    (_, processes), (_, nodes) = processes_of(given), given.values.get(base.PODS, ("", ""))
-    told = ("processes", processes, "gpus"), ("nodes", nodes, "workers")
+    told = ("processes", processes_of(given)[1], "gpus"), ("nodes", given.values.get(base.PODS, ("", ""))[1], "workers")
     for name, number, field in (one for one in told if one[1] not in words):
         if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):
             why, hint = "only a shell computes it, and the job has its own", f"set `{field}` to it"

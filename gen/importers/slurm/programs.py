@@ -101,6 +101,14 @@ SCRIPT: Final = ".slurm_script"
 """The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
 
 
+class Shell(Struct, frozen=True, eq=False):
+    """A shell of the script that runs programs, such as `( … )`: what ends it does not end the script."""
+
+    stops: bool | None = None
+    """Whether its error ends the script."""
+    in_background: bool = False
+
+
 class Step(Struct, frozen=True, kw_only=True):
     """A program that the script starts."""
 
@@ -131,6 +139,7 @@ class Step(Struct, frozen=True, kw_only=True):
     folder: str = ""
     folder_place: Location | None = None
     stops: bool | None = None  # whether its error ends the script; None if it is not of the script
+    shells: tuple[Shell, ...] = ()  # those around it inside of the script, from outside to inside
 
     @property
     def starts_in_background(self) -> bool:
@@ -178,28 +187,6 @@ class DroppedPart(Struct, frozen=True):
     what: str
     why: str
     hint: str
-
-
-def in_folder(text: str, folder: str, now: str) -> str:
-    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
-    if not folder.startswith("/") and not now.startswith("/"):
-        path = way(now, folder)
-        start = marked("$PWD") if path is not None else marked(SUBMITTED)
-        folder = posixpath.join(start, path or folder).removesuffix("/.")
-    return f"cd {folder} && {text}"
-
-
-def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
-    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
-    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
-    if last == folder or not is_known(folder):
-        return [*steps]
-    return [
-        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
-        if one.words[:1] == ("trap",)
-        else one
-        for one in steps
-    ]
 
 
 VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")

@@ -21,8 +21,17 @@ from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import OF_STATUS, end_of_check
-from gen.importers.slurm.programs import Called, uses_of, written_line
+from gen.importers.slurm.outputs import (
+    OF_STATUS,
+    end_of_check,
+    file_of_tee,
+    in_shell,
+)
+from gen.importers.slurm.programs import (
+    Called,
+    uses_of,
+    written_line,
+)
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word
@@ -111,9 +120,7 @@ class BatchScript(BatchCommands):
                 continue
             if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
-                if len(self.steps) > before + 1:
-                    hint = "write them as `{ …; } &` into `command`"
-                    self.leave(node, "the background of all but the last program", "they start one by one", hint)
+                self.steps[before:] = in_shell(self.steps[before:], self.steps[-1].stops, in_background=True)
             elif node.is_named:
                 before = len(self.steps)
                 if (text := self.text(node)).startswith("-"):
@@ -160,8 +167,7 @@ class BatchScript(BatchCommands):
             self.name_setup(node)
         self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner), self.stops = None, ("", 0), outer, stops
-        if len(self.steps) > before:
-            self.steps[-1] = replace(self.steps[-1], stops=stops)
+        self.steps[before:] = in_shell(self.steps[before:], stops)
 
     def follow_word(self, called: Called) -> bool:
         return follow_word(self, called)
@@ -225,8 +231,8 @@ class BatchScript(BatchCommands):
         if len(self.steps) == before:
             return
         if programs[:1] == ["tee"]:
-            hint = "read the logs with `gen logs`, or redirect the output in `command`"
-            self.leave(node, "the file of `tee`", "the cluster keeps the logs", hint)
+            tested = self.stops or (node.parent is not None and node.parent.type in ("list", "if_statement"))
+            self.leave(node, *file_of_tee(hides=tested and not self.pipes_fail))
         hint = "add it to `command`, if the run needs it"
         for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
             self.leave(one, f"the pipe to `{to}`", "the cluster keeps the logs", hint)
@@ -430,11 +436,12 @@ class BatchScript(BatchCommands):
         """`for ((i = 0; i < 2; i++))`."""
         body = node.child_by_field_name("body")
         head = re.match(r"for\s*\(\(([^;]*);([^;]*);(.*?)\)\)\s*(?:;|\n|do\b|\{)", self.text(node))
-        if head is None or body is None or not _TURNS.search(self.text(body)):
+        starts = body is not None and self.starts_program(body)
+        if head is None or body is None or (starts and not _TURNS.search(self.text(body))):
             self._undecided(node)
             return
-        self.calculate(head[1])
-        self.follow_turns(node, lambda: self.calculated(head[2]), body, lambda: self.calculate(head[3]))
+        if not self.count_turns(node, head.groups(), body, most=0 if starts else _MOST_TURNS):
+            self._undecided(node)
 
     def _case(self, node: Node) -> None:
         if (branch := self.branch_of_case(node)) is None:

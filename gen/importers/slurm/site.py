@@ -248,6 +248,19 @@ def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, lis
     return "".join([*parts, text[end:]]), left
 
 
+_INNER: Final = regex(r"(?<![\w<\"'])<[A-Za-z](?:[^<>()'\"|&;\n]*[^\s<>()'\"|&;])?>(?=[\s:/\\;&|]|$)")
+
+
+def with_quoted_placeholders(text: str) -> str:
+    """A text for another shell, with the placeholders in it as words: they have findings of their own."""
+
+    def quoted(match: re.Match[str]) -> str:
+        inside = any(text.count(sign, 0, match.start()) % 2 for sign in "\"'")
+        return match[0] if inside else f"'{match[0]}'"
+
+    return _INNER.sub(quoted, text)
+
+
 def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterator[DroppedPart]:
     """Values of the script for the address of the first pod, which gen sets, that are not known to be this address."""
     values: list[tuple[Location, Value]] = [(one.place, one.exported.get("MASTER_ADDR", "")) for one in steps]

@@ -20,7 +20,11 @@ from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, w
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import READS, matched
+from gen.importers.slurm.outputs import (
+    READS,
+    in_shell,
+    matched,
+)
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     SCRIPT,
@@ -113,7 +117,10 @@ def runs_of(
             _set_ranks(script, inner, own)
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
-            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise", "stops")}
+            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise")}
+            in_background = step.background and not any(one.in_background for one in step.shells)
+            inner = in_shell(inner, step.stops, in_background=in_background)
+            inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
             inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
@@ -295,7 +302,9 @@ def of_program(run: Run) -> list[tuple[str, str]]:
 def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     """The words of a program that a job can have."""
     given = Options([*run.words]) if run.launcher is None else without_set(run, parallel=parallel)
-    return run.words if base.CONFIG in given.values else given.words
+    if {base.CONFIG, base.ALL_PROCESSES} <= given.values.keys():
+        return without_set(run, parallel=parallel, kept=(base.ALL_PROCESSES, base.PODS)).words
+    return given.words
 
 
 def _is_left_out(name: str) -> bool:
@@ -329,14 +338,26 @@ def text_of_command(runs: Sequence[Run]) -> str:
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
 _ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh')))})\b")
+_TEXT_ASKS_SLURM: Final = regex(
+    r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
+    r"(scontrol(?=\s+(?:-\S+\s+)*show\b)|squeue|sinfo|sacct)\s"
+)
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
+_OF_SHELL: Final = regex(r"(?:(?:ba)?sh )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 
 def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
+    for run in (one for one in runs if one.by_srun and one.tasks == 1):
+        if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)))) is not None:
+            what = f"the rank of `{cut(file[1].rpartition('/')[2])}` in `$SLURM_PROCID` and `$SLURM_LOCALID`"
+            draft.drop(
+                run.place, what, "a pod has no variables of Slurm", "set them to 0 in `env`, if the file reads them"
+            )
+            break
     for run in (one for one in runs if one.by_srun and one.launcher is None and one.tasks > 1):
         words = [shown(one).rpartition("/")[2] for one in run.words]
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
@@ -371,6 +392,9 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
+            draft.cannot_run(run.place, why, "write the value that it gives")
+        if (within := _TEXT_ASKS_SLURM.search(run.text)) is not None:
+            why = f"`{within[1]}` has no answer in a pod, and only a shell decides this part"
             draft.cannot_run(run.place, why, "write the value that it gives")
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"

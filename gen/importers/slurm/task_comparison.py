@@ -57,8 +57,10 @@ _FILE: Final = regex(r"the file `([^`]+)` is not carried")
 _MOST_ARGUMENTS: Final = 99
 _NOTHING: Final = ("", "")
 _SHOWN: Final = 100
-# findings that do not explain another program or argument at their line
-_OF_OTHERS: Final = regex(r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b")
+# findings that explain no other program or argument: the sandbox takes the same cases, without values from outside
+_OF_OTHERS: Final = regex(
+    r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b|the other case of .*outside$"
+)
 _EXIT: Final = regex(r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)exit\b(?:[ \t]+-?\d+)?)")
 _UNCLEAR: Final = regex(r"(?m)^gen: option (\S+)$")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
@@ -130,10 +132,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
                 named.add(one.line)
             else:
                 differences.append(one)
-    what = f"{job.namespace}/{job.name}"
-    if differences and (
-        failure := _failure(originals[0], min(one.line or script.text.count("\n") for one in differences))
-    ):
+    what, last = f"{job.namespace}/{job.name}", script.text.count("\n")
+    if differences and (failure := _failure(originals[0], min(one.line or last for one in differences))):
         hint = "correct the script, unless it is for want of files, which the sandbox lacks"
         found.warning(DIFFERS, Location(given.file, failure[0]), f"the script fails here: {failure[1]}", hint)
         return f"{what} is not proven: the script fails at line {failure[0]} in the sandbox", False

@@ -11,7 +11,11 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
-from gen.importers.slurm.bash_text import cut, in_double_quotes
+from gen.importers.slurm.bash_text import (
+    cut,
+    in_double_quotes,
+    without_comments,
+)
 from gen.importers.slurm.batch_commands import (
     CALLS,
     OF_SHELL,
@@ -22,7 +26,19 @@ from gen.importers.slurm.containers import (
     copied_image,
     rooted,
 )
-from gen.importers.slurm.expansion import MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import (
+    CLOSE,
+    MARKED,
+    OPEN,
+    is_known,
+    marked,
+    shown,
+    source_text,
+    sources,
+)
+from gen.importers.slurm.outputs import (
+    in_shell,
+)
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
@@ -35,6 +51,7 @@ from gen.importers.slurm.site import (
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
+    with_quoted_placeholders,
 )
 
 _DECLARES: Final = names("export declare typeset local readonly")
@@ -395,6 +412,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
         return False
     inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
     text, *behind = called.words[at:]
+    text = with_quoted_placeholders(without_comments(text, OPEN, CLOSE))
     text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
     text = re.sub(rf"(?<!\\)\\(?={OPEN})", "", text)  # a backslash is for the first character of a value
     of_outer = {one[1:]: marked(one) for one in sources(text)}
@@ -416,7 +434,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
             called, f"the empty value of `${name}`", "the command sets it, and the script does not export it", hint
         )
     reader.absorb(inner)
-    reader.steps += [*inner.steps[:-1], *(replace(one, stops=reader.stops) for one in inner.steps[-1:])]
+    reader.steps += in_shell(inner.steps, reader.stops)
     unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name
     if unread and not _ARGUMENTS.search(text):
         hint = "write the text as one word, for example with `${NAME[*]}` for an array"

@@ -22,6 +22,10 @@ WAITS = (
     [
         ("a &\nP=$!\n(sleep 60; kill $P) &\nwait $P", "a"),
         ("a &\nb &\nwait", "a &\nb &\nwait"),
+        ("srun bash -c 'a; b' &\nc", "(a; b) &\nc"),
+        ("f() { a; b && c; }\nf &\n(d; e) &\nwait", "(a; b && c) &\n(d; e) &\nwait"),
+        ("(a; (b; c) & d || exit 1; e)\ng", "(a; (b; c) & d || exit 1; e)\ng"),
+        (f"(a; b {'b' * 110}) &\nc", f"(\n  a\n  b {'b' * 110}\n) &\nc"),
         ("a &\nP=$!\nb\nkill $P\nwait $P\nc", 'a &\nb\nkill "$!"\nwait\nc'),
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nfor p in ${P[@]}; do wait $p; done\nb", "a 1 &\na 2 &\nwait\nb"),
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nwait ${P[@]}\nb", "a 1 &\na 2 &\nwait\nb"),
@@ -69,3 +73,9 @@ def test_launchers_that_run_at_the_same_time_in_a_pod_keep_their_ports() -> None
     body = "torchrun --nproc_per_node=2 --master_port=2 a &\ntorchrun --nproc_per_node=2 --master_port=3 b"
     assert command(body, "-N 1", "--gres=gpu:2") == body.replace("--nproc_per_node=2 ", "")
     assert command(body.replace(" &", ""), "-N 1", "--gres=gpu:2") == "torchrun a\ntorchrun b"
+
+
+def test_the_programs_of_a_step_share_its_gpus() -> None:
+    body = "srun -n1 --gpus=1 bash -c 'a; b' &\nsrun -n1 --gpus=1 bash -c 'c; d' &\nwait"
+    own = "(CUDA_VISIBLE_DEVICES={0} {1}; CUDA_VISIBLE_DEVICES={0} {2}) &"
+    assert command(body, "-N 1", "--gres=gpu:2") == f"{own.format(0, 'a', 'b')}\n{own.format(1, 'c', 'd')}\nwait"

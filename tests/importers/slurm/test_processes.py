@@ -244,6 +244,12 @@ ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machin
         ),
         (
             ("-N 1", "--gres=gpu:8"),
+            "f() { shuf -i 1-9 -n 1; }\nP=$(f)\naccelerate launch --config_file a.yaml --main_process_port $P a.py",
+            "accelerate launch --config_file a.yaml a.py",
+            8,
+        ),
+        (
+            ("-N 1", "--gres=gpu:8"),
             "accelerate launch --num_processes 8 a.py --config_file a.yaml",
             "accelerate launch a.py --config_file a.yaml",
             8,

@@ -204,6 +204,11 @@ def test_options_that_cannot_be(repo: Repository, options: dict[str, Any], messa
     [
         ("srun python3 $*", ["3: `python3` has no script, because it is an argument of `sbatch`"]),
         ("A=-u\nsrun torchrun $A ${@}", ["4: `torchrun` has no script, because it is an argument of `sbatch`"]),
+        ("mpirun --oversubscribe python $*", ["3: `python` has no script, because it is an argument of `sbatch`"]),
+        ('horovodrun -np 8 python3 -u "$@"', ["3: `python3` has no script, because it is an argument of `sbatch`"]),
+        ("/usr/bin/time -v python $*", ["3: `python` has no script, because it is an argument of `sbatch`"]),
+        ('accelerate launch "$@"', ["3: `accelerate launch` has no script, because it is an argument of `sbatch`"]),
+        ("jupyter --kernel python $*", ["3: `$*` is not carried"]),
         ('A=("$@")\nsrun python a.py "${A[@]}"', ["4: `$@` is not carried"]),
         ('f() { python a.py "$@"; }\nf', []),
         ('f() { python a.py "$@"; }\nf $*', ["3: `$@` is not carried"]),

@@ -202,6 +202,12 @@ def test_a_finding_about_an_option_does_not_explain_an_argument(tmp_path: Path) 
     assert "with `1` in the script, and with `2` in the job" in found[0].message
 
 
+def test_a_finding_about_another_case_explains_no_argument_of_this_one(tmp_path: Path) -> None:
+    body = 'P="a.py --b c"\nif [ ! -z "$N" ]; then P="$P -n $N"; fi\npython $P'
+    line, same, _ = compared(tmp_path, script("-N 1", body=body), {"command": "python a.py --b"})
+    assert not same, line
+
+
 def test_programs_of_one_folder_have_one_folder(tmp_path: Path) -> None:
     text = script("-N 1", body="cd a\npython x\ncd ../b\npython y", interpreter="/bin/bash")
     _, same, found = compared(tmp_path, text, {"command": "cd a\npython x\npython y"})
