@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import Final, Literal
@@ -66,17 +67,17 @@ _NO_NUMBER: Final = 1 << 30
 def lost_ends(resource: object, jobs: Iterable[ImportedJob], *, waited: bool) -> Iterator[Loss]:
     """The losses of conditions of an object that a template creates, if they are not those of its end. `waited` is
     whether other steps wait for it. `matchConditions` in `workflow/executor/resource.go` of argo-workflows: it succeeds
-    if all requirements hold, or without any; and fails if one holds.
+    if all requirements hold, or without any as soon as none of failure does.
     """
     success, failure = (str(at(resource, name) or "") for name in ("successCondition", "failureCondition"))
     given = _requirements(success)
-    words = {word for field, _, value in given for word in (field.rpartition(".")[2].lower(), value.lower())}
+    words = set(re.findall(r"\w+", success.lower()))
     for job in jobs if isinstance(at(resource, "manifest"), str) else ():
         body = next((one.body for one in job.originals), {})
         facts = ALL_KINDS[job.fields["kind"]].facts
         total = pods if isinstance(pods := at(body, "spec", "completions"), int) else 1
         early = any(field == "status.succeeded" and _least(sign, value) < total for field, sign, value in given)
-        if waited and not success and not failure:
+        if waited and not success:
             yield Loss(what="the end right after the creation of the object", reason="start", needed=False)
         elif success and (words.isdisjoint(_WORDS_OF_END) or (waited and early)):
             needed = waited and not early and not words.isdisjoint(_WORDS_OF_START)

@@ -716,8 +716,10 @@ def test_options_of_kubectl_are_reported() -> None:
         ({"successCondition": "status.x == y"}, True, ("not-carried", "`successCondition: status.x == y`")),
         ({}, True, ("not-carried", CREATED)),
         ({}, False, None),
+        ({"failureCondition": "status.failed > 0"}, True, ("not-carried", CREATED)),
         ({"successCondition": "status.succeeded > 0", "failureCondition": "status.failed > 0"}, True, None),
         ({"successCondition": "status.conditions.0.type == Complete"}, True, None),
+        ({"successCondition": "status.phase in (Failed, Succeeded)"}, True, None),
         ({"successCondition": "status.active == 0, status.completionTime"}, True, None),
         (
             {"successCondition": "status.succeeded > 0", "manifest": server(completions=2, parallelism=2)},
