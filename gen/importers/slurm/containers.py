@@ -361,6 +361,8 @@ def mount_folders(
             )
             if max(map(len, unknown), default=0) > max(map(len, around), default=0):
                 folder = max(unknown, key=len)
+                if not re.search(rf"{re.escape(folder)}(?![\w.-])", _MADE.sub("", text)):
+                    continue
                 mounted.append(folder)
                 if _root(path)[1:] not in _SYSTEM_FOLDERS:
                     hint = "mount a volume of the overlay at it with `data`"
@@ -383,15 +385,14 @@ def mount_folders(
                 draft.cannot_run(_line_of(draft, source, path), _no_path(path), hint)
 
 
+_MADE: Final = regex(r"(?m)^mkdir -p .*")
 _MAKES: Final = (("mkdir",), ("chmod",))
 _MODE: Final = regex(r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst]+(?:,[ugoa]*[-+=][rwxXst]+)*")
 
 
-def in_container(
-    steps: Iterable[AnyStep], mounts: Sequence[str], copies: Iterable[str], lost: Container[str]
-) -> Iterator[AnyStep]:
+def in_container(steps: Iterable[AnyStep], mounts: Sequence[str], copies: Iterable[str]) -> Iterator[AnyStep]:
     """The programs, with folders that the script makes or changes for a container where that has them: without mounts,
-    those in a mount that is `lost`, and those for `copies` of images, which no pod needs.
+    and without folders for `copies` of images, which no pod needs.
     """
     parts = (one.split(":") for one in mounts if ":" in one)
     targets = sorted(((rooted(source), target.rstrip("/")) for source, target, *_ in parts), reverse=True)
@@ -406,9 +407,8 @@ def in_container(
             source, target = next((one for one in targets if f"{path}/".startswith(f"{one[0]}/")), ("", ""))
             is_used = any(f"{one}/".startswith(f"{path}/") for one in others)  # by the script itself
             inside = f"{target}{path[len(source) :]}" if source else word
-            is_lost = path == source or any(f"{one}/".startswith(f"{path}/") for one in folders)
-            is_lost = is_lost or (target.startswith("/") and target in lost)
-            words += [word] if is_used else [] if is_new and is_lost else [inside]
+            is_left_out = path == source or any(f"{one}/".startswith(f"{path}/") for one in folders)
+            words += [word] if is_used else [] if is_new and is_left_out else [inside]
         if step.words[:1] not in _MAKES or any(not one.startswith("-") for one in words):
             yield replace(step, words=(*step.words[:1], *words)) if words else step
 

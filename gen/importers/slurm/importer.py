@@ -231,7 +231,7 @@ def _translate(
         draft.drop(one.place, _as_shown(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
-    runs = [*in_container(runs, ",".join(mounts).split(","), script.copies, lacking.mounts)]
+    runs = [*in_container(runs, ",".join(mounts).split(","), script.copies)]
     if all(script.only_prepares(one) for one in runs):
         place, check = script.unseen or (draft.place, "")
         why = f", because gen does not see the file of `{cut(check)}`" if check else ""
