@@ -189,7 +189,8 @@ def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
                 now = stops
                 made.append(Run(words=(), text=on if now else "set +e", place=run.place, shells=outside))
             around += [(one, now) for one in inside]
-        made.append(run)
+        idle = run.otherwise == "true" and not now and not any(one.joined for one in runs[at + 1 : at + 2])
+        made.append(replace(run, otherwise="") if idle else run)
     return made
 
 

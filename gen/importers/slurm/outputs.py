@@ -430,8 +430,8 @@ def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool =
     """The programs of a shell of its own: its last one decides its status, of which an error `stops` the script."""
     made = [*steps]
     made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
-    if not in_background and made and made[-1].otherwise.startswith("exit"):
-        made[-1] = replace(made[-1], otherwise="")
+    if made and made[-1].otherwise.startswith("exit"):
+        made[-1] = replace(made[-1], otherwise="true" if re.fullmatch(r"exit\s+0+", made[-1].otherwise) else "")
     if len(made) == 1 and (in_background or not made[0].text):
         return made
     outer = {one.shells[:1] for one in made}

@@ -285,7 +285,7 @@ class BatchScript(BatchCommands):
             else:
                 hint = "write both into `command`, as the script has them"
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
-        elif middle > start and self.stops and not self.starts_program(parts[-1]):
+        elif middle > start and (self.stops or self.is_inner) and not self.starts_program(parts[-1]):
             self.steps[-1] = replace(self.steps[-1], otherwise="true")
         elif self.starts_program(parts[-1]):
             hint = "write it into `command`, if the run needs it"

@@ -117,11 +117,11 @@ def runs_of(
             _set_ranks(script, inner, own)
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
-            ends = {name: getattr(step, name) for name in ("background", "input", "output", "otherwise")}
+            ends = {name: getattr(step, name) for name in ("background", "input", "output")}
             in_background = step.background and not any(one.in_background for one in step.shells)
             inner = in_shell(inner, step.stops, in_background=in_background)
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
-            inner[-1:] = [replace(one, **ends) for one in inner[-1:]]
+            inner[-1:] = [replace(one, **ends, otherwise=one.otherwise or step.otherwise) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]

@@ -37,6 +37,11 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ("srun bash -c 'a || exit 1; b'\nc", "(a || exit 1; b)\nc"),
         ("srun bash -c 'a || exit 1; b'", "a || exit 1\nb"),
         ("(a || exit 1)\nb", "a\nb"),
+        (
+            "set -e\nsrun bash -c 'a || true'\n(b || exit 0)\nsrun bash -c 'c || exit 1'\nd",
+            "set -e\na || true\nb || true\nc\nd",
+        ),
+        ("srun bash -c 'a || true'\n(b || exit 0)\nc", "a\nb\nc"),
         ("set -e\na\nset +e\n(set -e; b; c)\nd", "set -e\na\nset +e\n(set -e; b; c)\nd"),
         ("(cd c; a || exit 1; b)\nd", "(cd c; a || exit 1; b)\nd"),
         ("srun bash -c 'if a; then exit 3; fi'\nb", "(if a; then exit 3; fi)\nb"),
