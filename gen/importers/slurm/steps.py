@@ -351,7 +351,8 @@ _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
-    for run in (one for one in runs if one.by_srun and one.tasks == 1):
+    passes = re.search(r"SLURM_(?:PROC|LOCAL|NODE)ID", source) is not None  # the ranks in variables of its own
+    for run in (one for one in runs if one.by_srun and one.tasks == 1 and not passes):
         if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)))) is not None:
             what = f"the rank of `{cut(file[1].rpartition('/')[2])}` in `$SLURM_PROCID` and `$SLURM_LOCALID`"
             draft.drop(
