@@ -12,35 +12,12 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
-from gen.importers.slurm.apptainer import (
-    RUNSCRIPT,
-    Opened,
-    of_container,
-    of_environment,
-    opened,
-)
-from gen.importers.slurm.bash_text import (
-    with_braces,
-    with_own_program,
-    words_of_read,
-)
+from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
+from gen.importers.slurm.bash_text import with_braces, with_own_program, words_of_read
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
-from gen.importers.slurm.options import (
-    OF_SBATCH,
-    options_of,
-)
-from gen.importers.slurm.outputs import (
-    with_input,
-    with_variables,
-)
-from gen.importers.slurm.programs import (
-    SCRIPT,
-    SUBMITTED,
-    VARIABLE,
-    Called,
-    DroppedPart,
-    Step,
-)
+from gen.importers.slurm.options import OF_SBATCH, options_of
+from gen.importers.slurm.outputs import with_input, with_variables
+from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,

@@ -190,7 +190,7 @@ def _mount_volume(draft: JobDraft, volume: str, details: Fields, place: Location
             break
     name = draft.volume(name, {"claim": volume})
     if name != label(volume, "data") and name not in mounts:
-        what = f"the mount of `{volume}` at `{details['path']}` by this name"
+        what = f"the name `{volume}` for the volume at `{details['path']}`"
         own = name == f"volume-{label(volume, 'data')}"
         why = f"{'gen has one of its own' if own else 'a job mounts a volume once'}, so it is the volume `{name}`"
         draft.drop(place, what, why, f"declare `{name}` in the overlay as `{volume}` is")

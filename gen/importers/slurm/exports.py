@@ -12,20 +12,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import regex
+from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.apptainer import of_container
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
-from gen.importers.slurm.options import (
-    Option,
-)
-from gen.importers.slurm.programs import (
-    VARIABLE,
-    Shell,
-    Step,
-    lacking_steps,
-)
+from gen.importers.slurm.options import Option
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, is_of_machines
 from gen.importers.slurm.srun import why_of_machines, why_of_part
@@ -43,6 +37,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         in_text = value == marked(f"${name}") and any(one.text.startswith(f"export {name}=") for one in runs)
         runs = [_passing_on(name, one) for one in runs] if in_text and of_mpi else runs
         if value is None or in_text or _has_own(name, str(value), script, reserved, of_mpi=of_mpi):
+            _report_own(draft, name, str(value), place, runs)
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name):
@@ -87,6 +82,16 @@ def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[st
     of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
     of_kind = of_kind or (of_container(name) and bool(script.images))  # whose programs have it
     return of_kind or name in script.secrets or (name.startswith("SLURM_") and is_known(value))
+
+
+def _report_own(draft: JobDraft, name: str, value: str, place: Location, runs: Sequence[Run]) -> None:
+    """Report a value that a program without a launcher reads, and of which the pods of a job have another one."""
+    of_one = int(draft.fields.get("workers", 1)) == 1 and value == ("1" if name.endswith("SIZE") else "0")
+    is_same = of_one or value in ("", "localhost", "127.0.0.1") or not is_known(value) or name not in OF_KIND
+    is_read = any(one.words and one.words[:1] not in BETWEEN and one.launcher is None for one in runs)
+    if is_read and not is_same and draft.fields["kind"] != "mpi":
+        hint = "pass it to the program as an argument, if it needs it"
+        draft.drop(place, f"the value `{cut(value)}` of `{name}`", "a pod has one of its own, or none", hint)
 
 
 def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:

@@ -26,33 +26,10 @@ from gen.importers.slurm.containers import (
     named_images,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
-from gen.importers.slurm.options import (
-    TEMPLATE,
-    Option,
-    carry,
-    directives,
-    layout_of,
-)
-from gen.importers.slurm.outputs import (
-    WrittenFiles,
-    with_traps,
-    without_idle_separators,
-)
-from gen.importers.slurm.outside import (
-    report_arguments,
-    report_languages,
-    with_values,
-    without_mount_values,
-)
-from gen.importers.slurm.programs import (
-    BETWEEN,
-    SUBMITTED,
-    VARIABLE,
-    Shell,
-    is_below,
-    log_files,
-    way,
-)
+from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of
+from gen.importers.slurm.outputs import WrittenFiles, with_traps, without_idle_separators
+from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
+from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Shell, is_below, log_files, way
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     OF_KIND,

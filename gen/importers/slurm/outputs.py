@@ -14,9 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.importers.slurm.bash_text import (
-    cut,
-)
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,

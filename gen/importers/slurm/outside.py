@@ -149,7 +149,11 @@ def without_mount_values(script: BatchScript, runs: list[AnyStep]) -> list[AnySt
     for name in sorted(left):
         hint = "add it to `env` if the program reads it"
         place = set_at(script, name, script.exported.get(name) or runs[-1].place)
-        script.left.append(DroppedPart(place, f"the variable `{name}`", "only a mount has its value", hint))
+        script.left.append(
+            DroppedPart(
+                place, f"the variable `{name}`", "the script reads it only for a mount that the job lacks", hint
+            )
+        )
     return [
         replace(one, exported={name: one.exported[name] for name in one.exported if name not in left}) for one in runs
     ]

@@ -14,18 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Location, regex
-from gen.importers.slurm.expansion import (
-    CLOSE,
-    MARKED,
-    OPEN,
-    RUN,
-    START,
-    Value,
-    is_known,
-    marked,
-    shown,
-    source_text,
-)
+from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, START, Value, is_known, marked, shown, source_text
 
 _FROM_START: Final = regex(rf"{START}((?:/\.\.(?![^/\s:,;'\"]))*)")
 SUBMITTED: Final = "$SUBMIT_DIR"  # the folder at the start of the script, in a command that left it

@@ -190,10 +190,13 @@ def named_draft(
     """A job with the name of the script, or of its file. A long one ends with a word that is behind half of it."""
     whole = label(named[0], "") or label(stem, "job")
     wanted = given.name or (f"job-{whole}" if whole[0].isdecimal() and len(whole) > _MAX_NAME else whole)
+    mark = TO_COMPLETE.search(named[0]) if not given.name else None
     short = wanted if given.name else wanted[:_MAX_NAME].strip("-")
     end = short.rfind("-") if wanted[len(short) :][:1] not in ("", "-") else -1
     short = short[:end] if end > _MAX_NAME // 2 else short
     draft = JobDraft(short, "batch", namespace, Location(given.file), found)
+    if mark is not None:
+        draft.drop(named[1], f"the name `{named[0]}`", "it is a placeholder", "choose one with `--name`")
     if short != wanted:
         why = f"the names of its pods are longer, so it is `{short}`"
         draft.drop(named[1], f"the name `{named[0] or stem}`", why, "choose one with `--name`")

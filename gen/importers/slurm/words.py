@@ -11,34 +11,11 @@ from msgspec.structs import replace
 
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
-from gen.importers.slurm.bash_text import (
-    cut,
-    in_double_quotes,
-    without_comments,
-)
-from gen.importers.slurm.batch_commands import (
-    CALLS,
-    OF_SHELL,
-    OF_SLURM,
-    BatchCommands,
-)
-from gen.importers.slurm.containers import (
-    copied_image,
-    rooted,
-)
-from gen.importers.slurm.expansion import (
-    CLOSE,
-    MARKED,
-    OPEN,
-    is_known,
-    marked,
-    shown,
-    source_text,
-    sources,
-)
-from gen.importers.slurm.outputs import (
-    in_shell,
-)
+from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comments
+from gen.importers.slurm.batch_commands import CALLS, OF_SHELL, OF_SLURM, BatchCommands
+from gen.importers.slurm.containers import copied_image, rooted
+from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.outputs import in_shell
 from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,

@@ -106,6 +106,14 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODES, "mpirun -N 1 a\nsrun --time=10 b", 7, "`--time` is not carried: it is that of one program"),
         (NODES, "mpirun -N 1 a\nsrun --new=1 b", 7, "`--new` is not carried: gen does not know this option"),
         (NODES, "srun -n1 --cpu-bind=none a\nsrun torchrun b.py", 6, "`--cpu-bind` is not carried"),
+        (
+            NODE,
+            "export MASTER_PORT=6379\npython a",
+            4,
+            "the value `6379` of `MASTER_PORT` is not carried: a pod has",
+        ),
+        (NODE, "export A=1 WORLD_SIZE=4\npython a", 4, "the value `4` of `WORLD_SIZE` is not carried"),
+        (("-J <job-name>",), "a", 2, "the name `<job-name>` is not carried: it is a placeholder"),
         (NODE, "unset HF_HOME\na", 4, "`unset HF_HOME` is not carried: the image of the job may set it"),
         (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
         (NODE, "pushd $A/b\nc\npopd", 4, "the folder of `pushd` is not carried"),
@@ -534,4 +542,4 @@ def test_a_variable_for_a_mount_that_the_job_lacks_is_left_out(
 ) -> None:
     jobs, found = read(script(*NODE, body=body, interpreter=BASH))
     assert jobs[0].fields.get("env", {}) == env
-    assert [one.place.line for one in found if "only a mount has its value" in one.message] == lines
+    assert [one.place.line for one in found if "only for a mount that the job lacks" in one.message] == lines
