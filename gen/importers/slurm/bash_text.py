@@ -122,18 +122,6 @@ def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
     return re.sub(r"'([^']*)'", one, text)
 
 
-def words_of_read(words: Sequence[str], text: str, separators: str) -> tuple[dict[str, str], str]:
-    """The variables that `read` with these words sets from the first line of a text, or from all of it for `-d`, and
-    that line.
-    """
-    behind = pairwise(("", *words))  # the value of an option is not a name
-    names = [one for before, one in behind if one.isidentifier() and not re.fullmatch(r"-\w*[dnNtpui]", before)]
-    line = text if any(one.startswith("-") and "d" in one for one in words) else text.split("\n", 1)[0]
-    sign = r"\s+" if separators.isspace() else f"[{re.escape(separators)}]"
-    parts = re.split(sign, line.strip(), maxsplit=len(names) - 1) if len(names) > 1 else [line.strip()]
-    return dict(zip(names, [*parts, *[""] * len(names)], strict=False)), line
-
-
 _SPECIAL: Final = regex(r'[\\"`$]')
 _JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
 _STEPS: Final = regex(r"\+\+|--")

@@ -13,10 +13,11 @@ from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
-from gen.importers.slurm.bash_text import with_braces, with_own_program, words_of_read
-from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked, shown, source_text, sources, split
+from gen.importers.slurm.bash_text import with_braces, with_own_program
+from gen.importers.slurm.expansion import is_known, marked, source_text, sources
+from gen.importers.slurm.inputs import here_string, read_line, read_values, with_input
 from gen.importers.slurm.options import OF_SBATCH, options_of
-from gen.importers.slurm.outputs import with_input, with_variables
+from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
@@ -70,7 +71,6 @@ class BatchCommands(BatchValues):
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
-        self.read_from: dict[str, str] = {}  # names of values from outside that `read` splits, by its variables
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
         self.cut: Location | None = None  # the first statement that is not followed, because there are too many
 
@@ -82,14 +82,14 @@ class BatchCommands(BatchValues):
             return
         own = self.set_for(before, name)
         start = max(name.start_byte, self.read_until)
-        here = self.here_string(node) if self.text(name) in READERS else None
+        here = here_string(node) if self.text(name) in READERS else None
         ends = (node.end_byte,) if here is None else (here.start_byte, here.end_byte, node.end_byte)
         parts = (self.bytes[first:end] for first, end in zip((start, *ends[1:2]), ends[::2], strict=True))
         text = _SEED.sub(r"\1$((RANDOM))", b" ".join(parts).decode("utf-8", "replace"))
         words, self.behind = [*self.words(with_braces(text)), *self.words(with_braces(" ".join(self.behind)))], []
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
-            line = self.read_values(node, words, dict(own).get("IFS", " \t\n"))
+            line = read_values(self, node, words, dict(own).get("IFS", " \t\n"))
             if line:
                 names = [one for one in words[1:] if one.isidentifier()]
                 self.add(Step(text=line, place=self.place(node), sets=names[0] if len(names) == 1 else ""))
@@ -277,7 +277,7 @@ class BatchCommands(BatchValues):
             appends = any(one.type == ">>" for target in targets for one in target.children)
             self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
         elif program == "read" and body is not None:
-            self.read_line(self.words(self.text(body))[1:], text)
+            read_line(self, self.words(self.text(body))[1:], text)
         elif body is not None and body.type == "command" and program not in FOLLOWED and self.starts_program(node):
             quoted = text == self.text(inner)  # or it has no variables
             self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
@@ -442,49 +442,3 @@ class BatchCommands(BatchValues):
     def drop(self, called: Called, what: str, why: str, hint: str) -> bool:
         self.left.append(DroppedPart(called.place, what, why, hint))
         return True
-
-    def read_line(self, words: Sequence[str], text: str, separators: str = " \t\n") -> None:
-        """Set the variables of `read` from a text."""
-        values, line = words_of_read(words, text, separators)
-        self.variables |= values
-        if not is_known(line) and len(values) > 1:
-            self.forget(*values)
-
-    def here_string(self, node: Node) -> Node | None:
-        """The input of a command behind `<<<`."""
-        return next((one for one in node.children if one.type == "herestring_redirect"), None)
-
-    def read_values(self, node: Node, words: Sequence[str], separators: str) -> str:
-        """Set the variables of `read` or `mapfile`, as far as its input is a text. Returns a line for the pod."""
-        names = [one for one in words[1:] if re.fullmatch(r"[A-Za-z_]\w*", one)]
-        here = self.here_string(node)
-        value = self.value(self.text(here)[3:].strip()) if here is not None else ""
-        switches = {one for one in words[1:] if one.startswith("-")}
-        outside = next((one[1:] for one in sources(value) if one[1:] in self.early), "")
-        self.read_from |= dict.fromkeys(names, outside)
-        if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
-            is_list = NODES in value or ADDRESS in value
-            in_words = separators.isspace() or not is_known(value)
-            signs = f"[{re.escape(separators)}]"
-            parts = [value] if is_list else split(value, separators) if in_words else re.split(signs, value.strip())
-            self.variables[names[-1]] = (ADDRESS, *parts) if value == NODES else tuple(parts)
-            if not is_list and not is_known(value) and not separators.isspace():
-                self.from_text |= {*names}
-                self.forget(*names)
-                return f"IFS={shown(separators)} read -ra {names[-1]} <<< {shown(value)}"
-        elif here is not None and words[0] != "read" and names and switches == {"-t"} and is_known(value):
-            self.variables[names[-1]] = tuple(value.split("\n"))
-        elif here is None and names and node.parent is not None and self.has_input(node.parent):
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return self.residual(self.text(node.parent))
-        elif here is None or not names or words[0] != "read" or not switches <= {"-r"}:
-            self.forget(*names)
-        elif is_known(value):
-            self.read_line(names, value, separators)
-        else:
-            ifs = "" if separators.isspace() else f"IFS={shown(separators)} "
-            self.from_text |= {*names}
-            self.variables |= {name: marked(f"${name}") for name in names}
-            return f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
-        return ""

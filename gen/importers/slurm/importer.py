@@ -27,7 +27,7 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of
-from gen.importers.slurm.outputs import WrittenFiles, with_traps, without_idle_separators
+from gen.importers.slurm.outputs import WrittenFiles, without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Shell, is_below, log_files, way
 from gen.importers.slurm.script import BatchScript
@@ -45,6 +45,7 @@ from gen.importers.slurm.site import (
 from gen.importers.slurm.srun import WITHOUT_HOSTS, exported_by, lost_nodes, remedy_of_file, starts_ray, word_of_folder
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
+from gen.importers.slurm.traps import with_traps
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 

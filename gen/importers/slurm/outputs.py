@@ -36,7 +36,6 @@ from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import (
     BETWEEN,
     SCRIPT,
-    SUBMITTED,
     VARIABLE,
     AnyStep,
     DroppedPart,
@@ -46,7 +45,6 @@ from gen.importers.slurm.programs import (
     joined,
     needed_steps,
     value_in_command,
-    way,
 )
 
 ASKS: Final = names(
@@ -245,28 +243,6 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
     return needed[::-1]
 
 
-def in_folder(text: str, folder: str, now: str) -> str:
-    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
-    if not folder.startswith("/") and not now.startswith("/"):
-        path = way(now, folder)
-        start = marked("$PWD") if path is not None else marked(SUBMITTED)
-        folder = posixpath.join(start, path or folder).removesuffix("/.")
-    return f"cd {folder} && {text}"
-
-
-def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
-    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
-    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
-    if last == folder or not is_known(folder):
-        return [*steps]
-    return [
-        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
-        if one.words[:1] == ("trap",)
-        else one
-        for one in steps
-    ]
-
-
 _SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
 
 
@@ -298,30 +274,6 @@ def file_of_tee(*, hides: bool) -> tuple[str, str, str]:
     status = ", and the status is that of the program instead of `tee`" if hides else ""
     hint = "read the logs with `gen logs`, or redirect the output in `command`"
     return "the file of `tee`", f"the cluster keeps the logs{status}", hint
-
-
-READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[ilxe]+))*")  # without a script
-
-
-def with_input(step: Step, text: str, end: str) -> Step:
-    """A program of `srun` with the text of a here-document, which each task reads: a shell follows it, and gives it to
-    any other program.
-    """
-    _, program = options_of([*step.options], step.place, Findings())
-    before = step.options[: len(step.options) - len(program)]
-    at = program.index("-s") if "-s" in program else len(program)
-    if READS.fullmatch(" ".join(program[:at])):
-        behind = (program[0], *program[at + 1 :]) if program[at + 1 :] else ()
-        return replace(step, options=(*before, *program[:at], "-c", text, *behind))
-    start = f"'{end}'" if re.search(r"[$`\\]", text) and is_known(text) else end
-    words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
-    lines = f"{' '.join(words)} <<{start}", text if is_known(text) else _outside_marks(text), end
-    return replace(step, options=(*before, "bash", "-c", "\n".join(lines))) if program else step
-
-
-def _outside_marks(text: str) -> str:
-    """A text with a backslash before signs of a shell, outside of what only a pod knows."""
-    return re.sub(rf"({MARKED.pattern})|[\\`$]", lambda one: one[1] or rf"\{one[0]}", text)
 
 
 _PATTERNS: Final = regex(r"(?<![^\s\"'=(])(?<!>)(?<!> )[\w./${}+,-]*[*?][\w./${}+,*?-]+|(?<![^\s\"'=(])[\w./-]+/\*")

@@ -355,10 +355,8 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
         words = (word for word in one.words[1:] if not word.startswith("-") and ("/" in word or program == "mkdir"))
         paths = [posixpath.join(one.folder, word) for word in words]
         outside = [path for path in paths if not any(f"{path}/".startswith(f"{mount}/") for mount in mounts)]
-        if program == "mkdir":
-            is_needed = any(path in word for path in outside for word in used)
-        else:
-            is_needed = program not in _OF_FILES or bool(outside) or not paths
+        is_needed = program not in _OF_FILES or bool(outside) or not paths
+        is_needed = any(path in word for path in outside for word in used) if program == "mkdir" else is_needed
         by_launcher = one.by_srun or one.launcher in (mpirun.LAUNCHER, deepspeed.LAUNCHER) or program == "mpirun"
         if program and is_needed and not by_launcher and one.words[:1] not in (*OF_SHELL, *_BETWEEN):
             hint = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"

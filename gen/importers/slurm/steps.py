@@ -19,8 +19,9 @@ from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
+from gen.importers.slurm.inputs import READS
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import READS, in_shell, matched
+from gen.importers.slurm.outputs import in_shell, matched
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     SCRIPT,
@@ -45,7 +46,7 @@ from gen.importers.slurm.site import (
     unclear_addresses,
 )
 from gen.importers.slurm.srun import changed_sizes, copies_of_images, lost_options, on_each_node, tasks_of, with_export
-from gen.importers.slurm.words import INNER_SRUN
+from gen.importers.slurm.traps import INNER_SRUN
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 

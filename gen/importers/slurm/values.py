@@ -114,6 +114,7 @@ class BatchValues(Conditions):
         self.kept: set[str] = set()
         self.computed: set[str] = set()
         self.outputs, self.once = {}, set()
+        self.read_from: dict[str, str] = {}  # names of values from outside that `read` splits, by its variables
         self.early: set[str] = set()  # variables that it reads without a value
         self.outside_values: dict[str, Location] = {}  # those that a program reads
         self.from_text, self.never, self.untaken = set[str](), set[str](), set[str]()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comments
-from gen.importers.slurm.batch_commands import CALLS, OF_SHELL, OF_SLURM, BatchCommands
+from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.outputs import in_shell
@@ -30,6 +29,7 @@ from gen.importers.slurm.site import (
     SUBMITS,
     with_quoted_placeholders,
 )
+from gen.importers.slurm.traps import follow_trap
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
@@ -196,48 +196,6 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
     elif behind:
         reader.drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")
     return bool(behind) or _shows(reader, called)
-
-
-_ENDS: Final = "the programs and files of a pod end with it"
-
-
-def _lost_trap(reader: BatchCommands, text: str) -> str:
-    """Why a pod does not run the commands of a trap at its end, if it does not."""
-    bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
-    whole = "\n".join([text, *bodies])
-    if any(map(INNER_SRUN.search, bodies)):
-        return "it starts `srun`, which does not work in a pod"
-    if not reader.is_program(whole) or not OF_SLURM.isdisjoint(CALLS.findall(whole)):
-        return _ENDS
-    sets = Counter(assigned_in(reader.source))
-    later = {one for one in sets if sets[one] > (one in reader.variables)} - {*assigned_in(whole)}
-    name = next((one for one in VARIABLE.findall(whole) if one in later), "")
-    return f"it reads `${name}`, which the script sets later" if name else ""
-
-
-def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
-    """A text that the shell of the pod runs later, behind the functions and the values that it has now."""
-    if not is_known(text):
-        return text
-    for one in CALLS.findall(text):
-        reader.keep_function(one)
-    text = reader.residual(text)
-    reader.assign_before(text, place)
-    return text
-
-
-def _trap(reader: BatchCommands, called: Called) -> bool:
-    words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
-    if not words[2:] or words[1] == "-":
-        pass
-    elif not {"EXIT", "0"} & {*words[2:]}:
-        reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
-    elif why := _lost_trap(reader, words[1]):
-        hint = "write it into `command`, if it changes files of a volume"
-        reader.drop(called, what, why, hint if why == _ENDS else "write its commands at the end of `command`")
-    else:
-        reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
-    return True
 
 
 def _eval(reader: BatchCommands, called: Called) -> bool:
@@ -428,7 +386,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     **dict.fromkeys(("exec", "command", "builtin", "coproc"), _in_place),
     **dict.fromkeys(("bash", "sh"), _shell),
     "eval": _eval,
-    "trap": _trap,
+    "trap": follow_trap,
     "wait": _wait,
     "sleep": _sleep,
     "kill": _kill,
@@ -448,9 +406,3 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     **dict.fromkeys(("source", "."), _source),
 }
 """False of one that is a program here."""
-
-
-INNER_SRUN: Final = regex(
-    r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
-)
-"""`srun` in a construct of the shell, or at the start of a value."""

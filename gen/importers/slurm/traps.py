@@ -1,0 +1,84 @@
+"""Commands that a shell runs at its end, as those at the end of a pod."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.base import Location, regex
+from gen.base.shell_script import assigned_in
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
+from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, AnyStep, Called, Step, way
+
+INNER_SRUN: Final = regex(
+    r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
+)
+"""`srun` in a construct of the shell, or at the start of a value."""
+_ENDS: Final = "the programs and files of a pod end with it"
+
+
+def _lost_trap(reader: BatchCommands, text: str) -> str:
+    """Why a pod does not run the commands of a trap at its end, if it does not."""
+    bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
+    whole = "\n".join([text, *bodies])
+    if any(map(INNER_SRUN.search, bodies)):
+        return "it starts `srun`, which does not work in a pod"
+    if not reader.is_program(whole) or not OF_SLURM.isdisjoint(CALLS.findall(whole)):
+        return _ENDS
+    sets = Counter(assigned_in(reader.source))
+    later = {one for one in sets if sets[one] > (one in reader.variables)} - {*assigned_in(whole)}
+    name = next((one for one in VARIABLE.findall(whole) if one in later), "")
+    return f"it reads `${name}`, which the script sets later" if name else ""
+
+
+def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
+    """A text that the shell of the pod runs later, behind the functions and the values that it has now."""
+    if not is_known(text):
+        return text
+    for one in CALLS.findall(text):
+        reader.keep_function(one)
+    text = reader.residual(text)
+    reader.assign_before(text, place)
+    return text
+
+
+def follow_trap(reader: BatchCommands, called: Called) -> bool:
+    words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
+    if not words[2:] or words[1] == "-":
+        pass
+    elif not {"EXIT", "0"} & {*words[2:]}:
+        reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
+    elif why := _lost_trap(reader, words[1]):
+        hint = "write it into `command`, if it changes files of a volume"
+        reader.drop(called, what, why, hint if why == _ENDS else "write its commands at the end of `command`")
+    else:
+        reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
+    return True
+
+
+def in_folder(text: str, folder: str, now: str) -> str:
+    """A command behind `cd` to a folder, for a shell in another one that runs it later."""
+    if not folder.startswith("/") and not now.startswith("/"):
+        path = way(now, folder)
+        start = marked("$PWD") if path is not None else marked(SUBMITTED)
+        folder = posixpath.join(start, path or folder).removesuffix("/.")
+    return f"cd {folder} && {text}"
+
+
+def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
+    """The programs. A trap runs in the last folder of the script, which the last program of the pod may not have."""
+    last = next((one.folder for one in reversed(steps) if one.words[:1] not in BETWEEN), "")
+    if last == folder or not is_known(folder):
+        return [*steps]
+    return [
+        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        if one.words[:1] == ("trap",)
+        else one
+        for one in steps
+    ]
