@@ -327,7 +327,7 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
     started = [one for one in runs if one.words[:1] not in BETWEEN]
     made: list[Run] = []
     before = now = lost = ""
-    given = {*script.indexed, *(one.sets for one in runs)}
+    given = {*script.indexed, *script.from_text, *(one.sets for one in runs)}
     around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
     returns = start or any(not one.folder.startswith("/") for one in started)

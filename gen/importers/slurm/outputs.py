@@ -251,7 +251,7 @@ OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
 """A variable with the status of a program."""
 _IF_FAILED: Final = regex(
     rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$?\w+)\s*!=\s*0\s*\)\))"
-    r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
+    r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*(?:>&2\s*)?[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
 )
 
 

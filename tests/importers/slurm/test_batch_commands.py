@@ -458,6 +458,7 @@ def test_the_environment_of_the_job_is_that_of_the_last_program() -> None:
         ("R=$PWD\ncd ../x\na\ncd $R\nb", "cd ../x\na\ncd $OLDPWD\nb", None),
         ("cd ..\nif ask; then a $SLURM_SUBMIT_DIR/b; fi", IN_TEXT, None),
         ("n=$(a)\n(cd p/$n; b $n)\nc $n", "n=$(a)\ncd p/$n\nb $n\ncd $OLDPWD\nc $n", None),
+        ("read -r n m < f\ncd p/$n\na\ncd ../..\nb $n", "read -r n m < f\ncd p/$n\na\ncd ../..\nb $n", None),
         ("cd $X/y\na\ncd ..\nb\ncd $SLURM_SUBMIT_DIR/z\nc", "a\nb\ncd z\nc", None),
         ("cd ..\ntrap 'a b' EXIT\nc\ncd $SLURM_SUBMIT_DIR", IN_TRAP, None),
     ],

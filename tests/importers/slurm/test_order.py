@@ -21,7 +21,7 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ("set -e\nset +e\na\nb", "a\nb"),
         ("a\nif [ $? -ne 0 ]; then\n  echo c\n  exit 2\nfi\nb", "a || exit 2\nb"),
         ("a\n# c\nR=$?\necho $R\nif [ $R -ne 0 ]; then\n  echo c; exit $R\nfi\nb", "a || exit\nb"),
-        ("a\nR=$?\nif (( R != 0 )); then exit 2; fi\nb", "a || exit 2\nb"),
+        ("a\nR=$?\nif (( R != 0 )); then echo c >&2; exit 2; fi\nb", "a || exit 2\nb"),
         ("a 2>&1 | tee c\nR=${PIPESTATUS[0]}\nif [ $R -ne 0 ]; then exit $R; fi\nb", "a || exit\nb"),
         ("a | tee c\nif [ ${PIPESTATUS[0]} -ne 0 ]; then exit 1; fi\nb", "a || exit 1\nb"),
         ("a | tee c\nR=${PIPESTATUS[0]}\nb\nexit $R", "a\nR=$?\nb\nexit $R"),
