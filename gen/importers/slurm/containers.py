@@ -259,13 +259,24 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
         draft.drop(place, what, why, hint)
     elif script.images and not named and not TO_COMPLETE.search(written):
         draft.drop(place, "the image of the command", "it is a file of the machines", hint)
-    elif not named and written:
+    elif not own:
+        _report_other(draft, written, place, named, site)
+    if named:
+        draft.set(literal(named), "image", place=place)
+
+
+def _report_other(draft: JobDraft, written: str, place: Location, named: str, site: Site) -> None:
+    """Report that a job has no image, or another one than the script."""
+    hint = "import it again with `--image`, or map it with `images` of a site file"
+    if not named and written:
         draft.cannot_run(place, f"`{cut(source_text(written))}` is not the reference of an image", hint)
     elif not named:
         what, why = "the software of the nodes", "the script names no container image"
         draft.drop(draft.place, what, why, "import it again with `--image`")
-    if named:
-        draft.set(literal(named), "image", place=place)
+    elif written and named == site.image:
+        hint = "map it with `images` of the site file, if it is another one"
+        what, why = f"the image `{cut(source_text(written))}`", "the job has the `image` of the site file"
+        draft.drop(place, what, why, hint)
 
 
 _OWN: Final = frozenset(

@@ -86,8 +86,15 @@ def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[st
 
 def _report_own(draft: JobDraft, name: str, value: str, place: Location, runs: Sequence[Run]) -> None:
     """Report a value that a program without a launcher reads, and of which the pods of a job have another one."""
-    of_one = int(draft.fields.get("workers", 1)) == 1 and value == ("1" if name.endswith("SIZE") else "0")
-    is_same = of_one or value in ("", "localhost", "127.0.0.1") or not is_known(value) or name not in OF_KIND
+    workers = str(draft.fields.get("workers", 1))
+    of_one = workers == "1" and value == ("1" if name.endswith("SIZE") else "0")
+    is_same = (
+        of_one
+        or (name in ("NNODES", "WORLD_SIZE") and value == workers)
+        or value in ("", "localhost", "127.0.0.1")
+        or not is_known(value)
+        or name not in OF_KIND
+    )
     is_read = any(one.words and one.words[:1] not in BETWEEN and one.launcher is None for one in runs)
     if is_read and not is_same and draft.fields["kind"] != "mpi":
         hint = "pass it to the program as an argument, if it needs it"

@@ -320,6 +320,11 @@ def _arrays(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> list[R
     return made
 
 
+def _makes_below(run: Run) -> bool:
+    """Whether `mkdir` makes folders below that of now, and fails if another pod has made them."""
+    return "-p" not in run.words and any(not one.startswith(("-", "/")) for one in run.words[1:])
+
+
 def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
     if script.origin != START and not named_images(script):  # a container has a folder of its own
@@ -330,7 +335,8 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
     given = {*script.indexed, *script.from_text, *(one.sets for one in runs)}
     around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
-    returns = start or any(not one.folder.startswith("/") for one in started)
+    makes = any(one.words[:1] == ("mkdir",) and not one.folder.startswith("/") and _makes_below(one) for one in runs)
+    returns = start or makes or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
         while around and around[-1][0] not in run.shells:
@@ -415,10 +421,10 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
         if sum(one.background for one in started) > 1:
             why, hint = "one pod has all programs that run at the same time", _IN_ARRAY
         draft.drop(started[-1].place, what, why, hint)
-        if (ray := next((one for one in started if starts_ray(one.words)), None)) is not None:
-            message = "`ray start` on several nodes makes a cluster, and a job of this kind has one pod"
-            hint = "write a job of kind `ray`: its `command` is the program for the cluster"
-            draft.cannot_run(ray.place, message, hint)
+    if nodes > 1 and (ray := next((one for one in started if starts_ray(one.words)), None)) is not None:
+        message = "`ray start` on several nodes makes a cluster, and a job of this kind has pods of their own"
+        hint = "write a job of kind `ray`: its `command` is the program for the cluster"
+        draft.cannot_run(ray.place, message, hint)
     if layout.nodes == 1 or draft.fields["kind"] == "mpi":
         return
     if not any(one.by_srun for one in runs):

@@ -334,6 +334,8 @@ _TEXT_ASKS_SLURM: Final = regex(
 )
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
+_OWN_FILE: Final = regex(r"^/(?!(?:usr|opt|bin|sbin)/).*/[\w-]+$")
+"""A program without an extension in a folder of the user, which may be a script of the shell."""
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
 _OF_SHELL: Final = regex(r"(?:(?:ba)?sh )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
@@ -354,6 +356,7 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
         starts = starts or any(map(sources, run.words[:1]))  # a variable has the program
+        starts = starts or any(_OWN_FILE.search(shown(one)) for one in run.words[:1])
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
         passed = _RANKS & {*run.exported.values(), *(one for _, one in run.assigned)} or _PASSED.search(command)
         if not starts or is_of_mpi or passed:

@@ -387,3 +387,10 @@ def test_options_of_a_container_that_a_job_lacks_are_named(options: str, message
 def test_the_runscript_of_an_image_is_a_program_that_only_the_image_knows(line: str) -> None:
     _, found = read(line)
     assert f"train.sh:{LINE}: only the image knows the program of its runscript" in found
+
+
+@for_each(("images", "named"), [("", True), ("images: {/a/b.sqsh: a/b:1}\n", False)])
+def test_an_image_that_the_site_file_replaces_is_named(images: str, named: bool) -> None:
+    _, found = read("srun --container-image=/a/b.sqsh c", site=f"image: a/nodes:1\n{images}", image="")
+    what = "the image `/a/b.sqsh` is not carried: the job has the `image` of the site file"
+    assert (f"train.sh:{LINE}: {what}" in found) == named

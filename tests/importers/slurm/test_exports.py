@@ -49,3 +49,9 @@ def test_a_program_in_a_variable_may_read_its_rank() -> None:
 
 def test_a_number_in_a_file_is_not_a_secret() -> None:
     assert job(script("-N 1", body="NUM_TOKENS=$(cat ~/n)\na $NUM_TOKENS")).fields["command"] == "a $(cat ~/n)"
+
+
+@for_each(("value", "named"), [("2", False), ("$SLURM_NNODES", False), ("3", True)])
+def test_a_number_of_pods_that_the_pods_have_is_not_reported(value: str, named: bool) -> None:
+    _, found = read(script("-N 2", "--ntasks-per-node=1", body=f"export NNODES={value}\nsrun python a.py"))
+    assert any("of `NNODES` is not carried" in one.message for one in found) == named

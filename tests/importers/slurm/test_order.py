@@ -53,6 +53,7 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ("cd /a\nb\ncd /c\nd\ncd $SLURM_SUBMIT_DIR\ne", "SUBMIT_DIR=$PWD\ncd /a\nb\ncd /c\nd\ncd $SUBMIT_DIR\ne"),
         ("A=$(wc -l < b)\ncd /c\nd $A", "A=$(wc -l < b)\ncd /c\nd $A"),
         ("A=$(grep -v x b.txt | head -1)\ncd /c\nd $A", "A=$(grep -v x b.txt | head -1)\ncd /c\nd $A"),
+        ("set -e\nmkdir b\ncd /c\nd", "set -e\nmkdir b\ncd /c\nd"),
         ("A=$(pwd)\ncd /c\nd $A/e", "SUBMIT_DIR=$PWD\ncd /c\nd $SUBMIT_DIR/e"),
         ("export A=$(b c)\ncd d\ne $A", "export A=$(b c)\ncd d\ne $A"),
         ("A=$(b c)\nexport A\ncd d\ne $A", "export A=$(b c)\ncd d\ne $A"),

@@ -155,6 +155,7 @@ def test_the_proof_compares_ranks(tmp_path: Path, changed: dict[str, object] | N
             (RAY.replace("ray start", f"{one} start"), [*OF_RAY])
             for one in ("ray", "/opt/b/ray", "$A/ray", "uv run ray")
         ),
+        (RAY.replace("python", "srun -N 2 -n 2 python"), [*OF_RAY[:1]]),
     ],
 )
 def test_nodes_that_a_job_lacks_are_named(body: str, messages: list[str]) -> None:
@@ -559,6 +560,8 @@ def test_programs_that_wait_for_a_free_gpu_are_named() -> None:
         (4, "srun --mpi=pmix python -m mpi4py train.py", None),
         (4, "srun --mpi=pmix ./cfd a.py", None),
         (4, "srun ./all_reduce_perf -b 8", None),
+        (4, "srun /fsx/team/profiled torchrun_of_team", "a process has it in `$OMPI_COMM_WORLD_RANK`"),
+        (4, "srun /opt/tests/all_reduce_perf -b 8", None),
         (1, "srun torchrun --nproc-per-node=4 train.py", None),
         (1, "srun -N1 -n1 python train.py", None),
         (4, "srun bash -c 'RANK=$SLURM_PROCID python train.py'", None),
