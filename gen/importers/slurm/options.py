@@ -27,7 +27,7 @@ SHORT: Final = {
     "l": "label", "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "O": "overcommit", "o": "output",
     "p": "partition", "Q": "quiet", "q": "qos", "r": "relative", "S": "core-spec", "s": "oversubscribe", "T": "threads",
     "t": "time", "u": "unbuffered", "v": "verbose", "W": "wait", "w": "nodelist", "X": "disable-status", "x": "exclude",
-    "Z": "no-allocate",
+    "V": "version", "Z": "no-allocate",
 }  # fmt: skip
 SWITCHES: Final = names(
     "async bcast compress consolidate-segments container-entrypoint container-entrypoint-log container-mount-home "
@@ -176,7 +176,7 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
         names(
             "exact jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit bcast "
             "compress disable-status immediate interactive no-allocate preserve-env propagate pty quit-on-interrupt "
-            "resv-ports send-libs threads wait-for-children whole x11"
+            "resv-ports send-libs threads version wait-for-children whole x11"
         ),
         _CLIENT,
     ),

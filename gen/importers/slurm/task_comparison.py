@@ -116,6 +116,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
     once = {one.place.line for one in lost if _ONCE.match(one.message)}
     eaten = {one.place.line for one in lost if one.message.startswith("the value `$")}
+    of_traps = any(one.message.startswith("`trap ") for one in lost)  # whose lines bash counts from 1
+    first = script.text[: script.text.rfind("\n#SBATCH")].count("\n") if of_traps else 0
     for index in dict.fromkeys((0, number - 1)):
         originals = [_original(script, job, index, world, learned) for world in WORLDS]
         known = learned.size
@@ -126,7 +128,7 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported, once, eaten):
             is_named = one.expected or (moves and "in another folder" in one.text) or one.program in missing
-            is_named = is_named or any(_explains(part, script.text, one) for part in lost)
+            is_named = is_named or 0 < one.line <= first or any(_explains(part, script.text, one) for part in lost)
             is_named = is_named or not variables.isdisjoint(VARIABLE.findall(read_by(script.text, one.line)))
             if is_named or {one.line, start_of(script.text, one.line)} & {part.place.line for part in about}:
                 named.add(one.line)

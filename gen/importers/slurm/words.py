@@ -336,7 +336,8 @@ def _line_of(reader: BatchCommands, text: str, line: int) -> int:
     known = (
         lines.index(part) + reader.first_line - number for number, part in parts if len(part) > 1 and part in lines
     )
-    return next(known, line) if len(parts) > 1 else line
+    empty = next((number for number, part in parts if part), 0)
+    return next(known, line - empty) if len(parts) > 1 else line
 
 
 def _shell(reader: BatchCommands, called: Called) -> bool:

@@ -44,6 +44,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
 @for_each(
     ("options", "body", "line", "message"),
     [
+        (
+            ("-N 2", "--ntasks-per-node=2"),
+            'B=2\nA="\n torchrun \\\\\n  a $B"\nsrun bash -c "$A"',
+            9,
+            "2 starts of `torchrun` on each node is not carried",
+        ),
         (("-N 2", "--ntasks-per-node=2"), "srun torchrun a", 5, "2 starts of `torchrun` on each node is not carried"),
         (
             NODE,
