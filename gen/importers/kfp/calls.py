@@ -10,13 +10,13 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Route, as_list, as_mapping, at, regex
+from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.argo import MAX_TEXT
 from gen.importers.kfp.claims import with_workspace
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
-from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_metadata
+from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_of_function
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
 from gen.kubernetes.objects import Body
@@ -293,7 +293,7 @@ class Reader:
         leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
         made = with_files(leaf, self._folder(name, task), values, parameters)
         leaf = with_workspace(leaf, made, values, [(one.task, one.leaf.pod) for one in self.calls.values()])
-        read = as_mapping(at(leaf.component, "inputDefinitions", "artifacts"))
+        of_function = lost_of_function(leaf.files, leaf.words, leaf.component)
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -304,7 +304,7 @@ class Reader:
             needs=scope.needs,
             when=scope.when,
             retries=retries,
-            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *lost_metadata(leaf.files, read), *scope.lost),
+            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *of_function, *scope.lost),
         )
         return _Ends(last=(name,), every=(name,))
 

@@ -20,6 +20,7 @@ OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 HINTS: Final = {
     "field": "check whether the step needs it",
     "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "sdk": "compile the pipeline again with kfp 2.5 or newer: older versions only have paths of objects in a store",
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write a step for each item, or a loop in its command",
@@ -36,7 +37,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     what: str
     """As messages name it."""
-    reason: Literal["field", "files", "metadata", "output", "loop", "condition", "start", "failure"] = "field"
+    reason: Literal["field", "files", "sdk", "metadata", "output", "loop", "condition", "start", "failure"] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
 
@@ -119,6 +120,24 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
     for name in dict.fromkeys(origins.get(_name(one.value), "") for one in read):
         if name in artifacts:
             yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
+
+
+_PIN: Final = regex(r"\bkfp(?:\[[\w,-]*\])?==(([0-9]{1,4})\.([0-9]{1,4})[\w.]*)")
+_FIRST_WITH_PATHS: Final = (2, 5)
+_PATHS: Final = regex(r"(?<!\bos)\.path\b|\bInputPath\b")
+
+
+def lost_of_function(files: Mapping[str, str], words: Iterable[str], component: object) -> Iterator[Loss]:
+    """The losses of a function in Python with artifacts. Before version 2.5 of the SDK, an artifact has only a path if
+    its URI is that of a store: `_get_path` in `kfp/dsl/types/artifact_types.py`. Its executor makes those of outputs.
+    """
+    read, made = (as_mapping(at(component, f"{part}Definitions", "artifacts")) for part in ("input", "output"))
+    yield from lost_metadata(files, read)
+    pin = next((match for word in words if (match := _PIN.search(word))), None) if files else None
+    if pin is not None and (int(pin[2]), int(pin[3])) < _FIRST_WITH_PATHS:
+        used = read if any(_PATHS.search(source) for source in files.values()) else ()
+        for name in (*used, *made):
+            yield Loss(what=f"the path of the artifact `{name}` in kfp {pin[1]}", reason="sdk")
 
 
 def of_steps(said: Iterable[tuple[str, Findings]], *, several: bool) -> Iterator[Diagnostic]:

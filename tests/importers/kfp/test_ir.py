@@ -324,6 +324,28 @@ def test_a_function_that_reads_metadata_of_an_input_cannot_run(body: str, is_los
     assert [one.message for one in found] == [ARTIFACTS, *expected]
 
 
+@for_each(
+    ("version", "body", "of_train"),
+    [
+        ("2.4.0", "return open(rows.path).read()", True),
+        ("1.8.22", "return os.path.join(*rows.uri)", False),
+        ("2.5.0", "return open(rows.path).read()", None),
+        ("2.13.0", "return open(rows.path).read()", None),
+    ],
+)
+def test_sdks_without_paths_on_volumes_cannot_run(version: str, body: str, of_train: bool | None) -> None:
+    document = deepcopy(FUNCTIONS)
+    for name in ("prepare", "train"):
+        command = document["deploymentSpec"]["executors"][f"exec-{name}"]["container"]["command"]
+        command[2] = command[2].replace("2.7.0", version)
+    command[-1] = f"\ndef train(rows: Input[Dataset]):\n    {body}\n"
+    (job,), _ = read(document)
+    steps = [] if of_train is None else ["prepare", "train"][: 1 + of_train]
+    assert [one.message for one in job.obstacles] == [
+        f"the path of the artifact `rows` in kfp {version} of step `{step}` is not carried" for step in steps
+    ]
+
+
 def test_an_output_without_an_artifact_is_only_in_the_pod() -> None:
     document = deepcopy(FUNCTIONS)
     document["components"]["comp-train"]["outputDefinitions"] = {"parameters": {"n": {"parameterType": "STRING"}}}
