@@ -405,18 +405,21 @@ class Reader:
                 self.decided[f"the loop of task `{task.name}`", OF_ITEMS, task.route] = names
         lost = (*lost, *(one for one in task.lost if items is None or one.reason != "loop"))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
-            values = {
-                key: self._part(graph.with_item(graph.with_values(text, inner.values), item), task.selected.get(key))
-                for key, text in task.values.items()
+            given = {
+                key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
             }
-            condition = graph.with_item(graph.with_values(task.condition, inner.values), item)
+            values = {key: self._part(text, task.selected.get(key)) for key, text in given.items()}
+            parts = {key: given[key] for key in task.selected if values.get(key) != given.get(key)}
+            own = {**inner.values, **{key: values[key] for key in parts}}
+            condition = graph.with_item(graph.with_values(task.condition, own), item)
             status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = _in_ir(condition) if "" in self.pipeline.templates else condition
             if condition and true is False:
                 whose = f" for the item `{graph.as_text(item)[:_MAX_NAMES]}`" if item is not graph.NO_ITEM else ""
                 self.left[f"task `{task.name}` is left out{whose}: its condition `{shown}` is false", task.route] = None
                 continue
-            if true and (names := graph.PARAMETER.findall(condition)):
+            read = graph.with_values(task.condition, {**inner.values, **parts})
+            if true and (names := graph.PARAMETER.findall(read)):
                 self.decided[f"the condition `{shown}` of task `{task.name}`", IS_TRUE, task.route] = names
             starts = status if needs else None
             unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()

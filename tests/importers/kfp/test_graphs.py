@@ -108,6 +108,35 @@ def test_a_part_of_an_item_is_its_value() -> None:
     assert rates_of(looped(rates, selector='parseJson(string_value)["a"]["b"][1]')) == (["5", "7"], [])
 
 
+@for_each(
+    ("rates", "steps", "left"),
+    [
+        ([{"kind": "a", "b": 1.0}, {"kind": "c", "b": 2.0}], ["{{item}}"], "c == 'a'"),
+        ([{"kind": "a"}, {"other": 1.0}], ["{{item}}", "{{item}}"], ""),
+    ],
+)
+def test_a_condition_on_a_part_of_an_item_is_decided_for_each(rates: list[Any], steps: list[str], left: str) -> None:
+    document = looped(rates, condition="inputs.parameter_values['kind'] == 'a'")
+    inputs = document["components"]["comp-loop"]["dag"]["tasks"]["train"]["inputs"]["parameters"]
+    inputs["kind"] = given(ITEM, parameterExpressionSelector='parseJson(string_value)["kind"]')
+    made, found = rates_of(document)
+    assert len(made) == len(steps)
+    assert [one for one in found if "is left out" in one] == [
+        f"task `train` is left out for the item `{json.dumps({'kind': 'c', 'b': 2})}`: its condition `{left}` is false"
+    ] * bool(left)
+    assert any("is not carried" in one for one in found) is not bool(left), "an item without this part is not decided"
+
+
+def test_a_condition_on_a_part_of_a_parameter_is_reported() -> None:
+    document = looped([{"kind": "a"}], condition="inputs.parameter_values['kind'] == 'a'")
+    document["root"]["dag"]["tasks"]["loop"].pop("parameterIterator")
+    inputs = document["components"]["comp-loop"]["dag"]["tasks"]["train"]["inputs"]["parameters"]
+    inputs["kind"] = given(LIST, parameterExpressionSelector='parseJson(string_value)[0]["kind"]')
+    inputs["rate"] = {"runtimeValue": {"constant": 1.0}}
+    _, found = rates_of(document)
+    assert [one.partition(" is not carried")[0] for one in found] == ["the condition `a == 'a'` of task `train`"]
+
+
 def test_a_loop_over_a_part_of_a_value_has_a_step_for_each_item() -> None:
     document = looped([{"a": [1.0, 2.0]}])
     inputs = document["root"]["dag"]["tasks"]["loop"]["inputs"]["parameters"]
