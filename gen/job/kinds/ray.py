@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from gen.base import at, follow, regex, replaced
+from gen.base import as_texts, at, follow, regex, replaced
 from gen.job.kinds.base import Job, Problem, unused_workers
 from gen.job.kinds.role import Role, Target
 from gen.job.model import Model, OrMapping, alias_of
@@ -155,10 +155,10 @@ class RayJob(Job):
     @classmethod
     def modern(cls, body: Body) -> Body:
         """Without the autoscaler, KubeRay only keeps `replicas` within its bounds. Its default is `K8sJobMode`, which
-        only an object with a submitter needs.
+        only an object with a submitter needs. A submitter with a command of its own may have the only program.
         """
         if _SUBMITTER_PODS in body["spec"]:
-            body = {**body, "spec": {"submissionMode": "K8sJobMode", **body["spec"]}}
+            body = {**body, "spec": {"submissionMode": "K8sJobMode", **_submitted(body["spec"]), **body["spec"]}}
         cluster = follow(body, _CLUSTER)
         groups = at(cluster, "workerGroupSpecs")
         if not isinstance(groups, list) or at(cluster, "enableInTreeAutoscaling") is True:
@@ -348,6 +348,15 @@ class RayJob(Job):
                 message = f"`{name}` starts with {self.replicas(name)} replicas, outside of its range"
                 hint = "choose `replicas` between `minReplicas` and `maxReplicas`"
                 yield Problem(("roles", name), message, hint)
+
+
+def _submitted(spec: Body) -> Body:
+    """The program behind `--` of a submitter's own command, without which KubeRay submits `entrypoint`."""
+    container = follow(spec, (_SUBMITTER_PODS, "spec", "containers", 0))
+    words = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
+    program = words[words.index("--") + 1 :] if "--" in words else []
+    known = spec.get("submissionMode", "K8sJobMode") != "K8sJobMode" or "entrypoint" in spec or not program
+    return {} if known else {"entrypoint": shlex.join(program)}
 
 
 def _of_fixed_size(group: Body) -> Body:

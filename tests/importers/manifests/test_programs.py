@@ -131,6 +131,16 @@ def test_a_submitter_submits_the_program_of_ray(mode: dict[str, str]) -> None:
     assert {"cpu", "memory"}.isdisjoint(fields)
 
 
+def test_a_submitter_may_have_the_only_program_of_ray() -> None:
+    body = deepcopy(EQUAL["ray"])
+    args = ["--runtime-env-json", "{}", "--", "python", "/code/train.py"]
+    body["spec"] = {name: value for name, value in body["spec"].items() if name not in ("submissionMode", "entrypoint")}
+    body["spec"]["submitterPodTemplate"] = pod("submitter", image="s:1", command=["/submitter"], args=args)
+    assert proof_of(body).job.fields["command"] == "python /code/train.py"
+    patch = operations(body)
+    assert (patch["containers/0/command"], patch["containers/0/args"]) == (["/submitter"], args)
+
+
 def test_the_last_value_of_a_variable_counts() -> None:
     proof = proof_of(of_container(env=[{"name": "TWICE", "value": value} for value in ("one", "two")]))
     assert proof.job.fields["env"] == {"TWICE": "two"}
