@@ -5,6 +5,7 @@ Kubernetes, which no job has.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
@@ -14,6 +15,7 @@ from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, a
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
 from gen.importers.kfp.graph import OUTPUT, Leaf, items_of
+from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
 VOLUME: Final = "pipeline"
@@ -120,3 +122,17 @@ def with_config(
         hint = f"{needed} in the overlay; {hint}"
     found.warning(NOT_CARRIED, place(route[:4]), message, hint)
     return made
+
+
+def with_folder(words: Mapping[str, list[str]], folder: str) -> dict[str, list[str]]:
+    """A program that finds the folder of its outputs: in its own script, or in one that starts it. A text that is known
+    later has no quotes of a script.
+    """
+    made, program = f"mkdir -p {folder}", [*words["command"], *words["args"]]
+    if (place := script_place(program)) is not None:
+        script = program[place].rstrip("\n")
+        program[place] = f"{made}\n{script}\n"
+        return {"command": program, "args": []}
+    if any("{{" in one for one in program):
+        return {**words, "command": ["sh", "-c", f'{made} && exec "$0" "$@"', *words["command"]]}
+    return {"command": ["sh", "-c", f"{made} &&\n{shlex.join(program)}"], "args": []}

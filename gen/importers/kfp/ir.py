@@ -6,15 +6,16 @@ From `api/v2alpha1/pipeline_spec.proto` of kubeflow/pipelines.
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
-from gen.importers.kfp.claims import VOLUME, WORKSPACE, with_claim
+from gen.importers.kfp.claims import VOLUME, WORKSPACE, with_claim, with_folder
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -32,7 +33,6 @@ from gen.importers.kfp.graph import (
     with_values,
 )
 from gen.importers.kfp.losses import OWN, Loss, lost_field, lost_loop
-from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
 _INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
@@ -258,7 +258,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     used = any(RUN_ID in one for part in words.values() for one in part)
     launched = any("{{$}}" in one for one in leaf.words)
     if not launched and outputs and words["command"]:
-        words = _with_folder(words, folder)
+        words = with_folder(words, folder)
     container = {key: one for key, one in container.items() if key not in words} | present(**words)
     files: dict[str, str] = {}
     if (program := _python(words["command"])) is not None:
@@ -278,20 +278,6 @@ def _fixed(given: str, leaf: Leaf, values: Mapping[str, str], parameters: Mappin
     for name in as_mapping(at(leaf.component, "inputDefinitions", "parameters")):
         names = (match[1] for match in PARAMETER.finditer(values.get(name, "")))
         yield from (one for one in names if one in parameters and one not in kept)
-
-
-def _with_folder(words: Mapping[str, list[str]], folder: str) -> dict[str, list[str]]:
-    """A program that finds the folder of its outputs: in its own script, or in one that starts it. A text that is known
-    later has no quotes of a script.
-    """
-    made, program = f"mkdir -p {folder}", [*words["command"], *words["args"]]
-    if (place := script_place(program)) is not None:
-        script = program[place].rstrip("\n")
-        program[place] = f"{made}\n{script}\n"
-        return {"command": program, "args": []}
-    if any("{{" in one for one in program):
-        return {**words, "command": ["sh", "-c", f'{made} && exec "$0" "$@"', *words["command"]]}
-    return {"command": ["sh", "-c", f"{made} &&\n{shlex.join(program)}"], "args": []}
 
 
 def _lines(args: Sequence[str]) -> Iterator[str]:
@@ -317,6 +303,23 @@ def _python(command: Sequence[str]) -> tuple[str, str] | None:
     installs = [_plain(one.strip()) for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
     start = f"{started[0]} --component_module_path {_SOURCE}"
     return " &&\n".join([*installs, start]), f"{command[-1].strip()}\n"
+
+
+def with_secrets(script: str, variables: Iterable[str]) -> str:
+    """A script that starts a function, whose inputs get the values of these variables in the pod: JSON has escapes for
+    characters that Kubernetes would write as they are in place of `$(NAME)`.
+    """
+    start, option, given = script.partition(_INPUTS)
+    made = ""
+    for name in (one for one in variables if f"$({one})" in given):
+        given, value = given.replace(f"$({name})", f"${{{name}}}"), f'os.environ["{name}"]'
+        is_text = re.search(rf'(?<!\\)": \$\{{{name}\}}', given) is None
+        made += f'.replace("${{{name}}}", {f"json.dumps({value})[1:-1]" if is_text else value})'
+    program = f"import json, os, sys; print(sys.argv[1]{made})"
+    return f"""{start}{option}"$(python3 -c '{program}' {given})\"""" if made else script
+
+
+_INPUTS: Final = "--executor_input "
 
 
 def _plain(command: str) -> str:

@@ -20,7 +20,7 @@ from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
 from gen.importers.kfp.calls import expression, param_name, why_unknown
-from gen.importers.kfp.ir import ARTIFACT, QUOTED
+from gen.importers.kfp.ir import ARTIFACT, QUOTED, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -138,8 +138,7 @@ class _Known(Struct, frozen=True, kw_only=True):
             shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
             what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
-                message = f"{what} has no value"
-                hint = remedy_without_value(name, _name_of(unknown))
+                message, hint = f"{what} has no value", remedy_without_value(name, _name_of(unknown))
             else:
                 why, hint = why_unknown(unknown)
                 message = f"{what} is not carried: {why}"
@@ -268,9 +267,9 @@ def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str,
 def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
     default = f"default value `{_shown(value)}`" if value else "empty default value"
     message = f"the parameter `{name}` of step `{call.task}` is not carried: the job is that of its {default}"
-    needed = f"`{expression(name)}`, if `params` of the job has `{param_name(name)}`"
-    hint = f"check the value; a field that takes an expression can have {needed}"
-    found.warning(NOT_CARRIED, place, message, hint)
+    own = param_name(name)
+    needed = f"; a field that takes an expression can have `{expression(name)}`, if `params` of the job has `{own}`"
+    found.warning(NOT_CARRIED, place, message, f"check the value{'' if is_secret(name, value) else needed}")
 
 
 def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:
@@ -383,7 +382,8 @@ def _job(known: _Known, found: Findings) -> Any:
         if isinstance(amounts := at(container, "resources", part), dict):  # a number cannot be unknown
             container["resources"][part] = dict(_amounts(amounts, known, found))
     if container.get("command"):  # as one list, so that a shell with a script becomes a text
-        container["command"] = [*as_texts(container["command"]), *as_texts(container.pop("args", None))]
+        words = (*as_texts(container["command"]), *as_texts(container.pop("args", None)))
+        container["command"] = [with_secrets(one, known.secrets if known.call.leaf.files else ()) for one in words]
     template = {"spec": pod, **present(metadata=_texts(known.call.leaf.metadata, known, found))}
     limit = known.call.leaf.seconds if not known.call.retries.limit else None  # otherwise that of each attempt
     spec = present(backoffLimit=known.call.retries.limit, activeDeadlineSeconds=limit, template=template)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from copy import deepcopy
 from typing import Any
 
@@ -263,6 +265,35 @@ def test_quotes_of_a_shell_in_values_are_escapes_of_json(kind: str, default: obj
     assert _input_of(steps["prepare"], text=value)["inputs"]["parameterValues"]["text"] == default
     other = given if kind == "STRING" else json.loads(given)
     assert _input_of(steps["prepare"], text=given)["inputs"]["parameterValues"]["text"] == other
+
+
+@for_each(
+    ("kind", "default", "secret", "expected"),
+    [
+        ("STRING", None, """say "it's" \\ $HOME\n$(date) %s""", """say "it's" \\ $HOME\n$(date) %s"""),
+        ("STRING", "zq-1234", "${API_TOKEN}", "${API_TOKEN}"),
+        ("STRUCT", {"a": 1.0}, """{"a": "it's"}""", {"a": "it's"}),
+    ],
+)
+def test_a_secret_of_a_function_gets_into_its_json_in_the_pod(
+    kind: str, default: object, secret: str, expected: object
+) -> None:
+    document = deepcopy(FUNCTIONS)
+    inputs = document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"]
+    inputs["text"] = {"componentInputParameter": "api_token"}
+    document["components"]["comp-prepare"]["inputDefinitions"]["parameters"]["text"]["parameterType"] = kind
+    given = {"parameterType": kind} | ({"defaultValue": default} if default is not None else {})
+    document["root"]["inputDefinitions"]["parameters"] = {"api_token": given}
+    (job,), _ = read(document)
+    step = job.fields["steps"]["prepare"]
+    assert step["env"] == {"API_TOKEN": {"secret": "api-token", "key": "API_TOKEN"}}
+    run = "python3 -m kfp.dsl.executor_main --component_module_path /component/main.py"
+    script = step["command"].partition(run)[2].replace("\\\n", " ").replace("python3", sys.executable)
+    assert "$(API_TOKEN)" not in script
+    made = subprocess.run(
+        ["/bin/sh", "-c", f"printf '%s\\n' {script}"], env={"API_TOKEN": secret}, capture_output=True, check=True
+    )
+    assert json.loads(made.stdout.splitlines()[-1])["inputs"] == {"parameterValues": {"rows": 3, "text": expected}}
 
 
 def test_a_text_that_needs_other_escapes_is_not_a_parameter() -> None:

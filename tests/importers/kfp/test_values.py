@@ -275,7 +275,9 @@ def test_a_parameter_with_the_name_of_a_secret_stays(value: str | None) -> None:
     expected = value or "change-me-secret-name-secret"
     assert job.fields["env"] == {"A": {"secret": expected, "key": "a"}}
     assert "params" not in job.fields
-    assert ("is that of its default value" if value else "has no value") in next(iter(found)).message
+    first = next(iter(found))
+    assert ("is that of its default value" if value else "has no value") in first.message
+    assert "params" not in first.hint, "gen refuses a parameter with the name of a secret"
 
 
 def test_the_remedy_for_a_fixed_value_names_the_parameter_of_the_job() -> None:
