@@ -50,14 +50,14 @@ def _in_ir(condition: str) -> str:
 _IN_IR: Final = r"inputs.parameter_values['\1']"
 
 
-def why_unknown(placeholder: str) -> tuple[str, str]:
-    """Why a value is unknown that no user of the pipeline gives, and the remedy."""
-    hint = "set the value in the job, or a parameter of it in `params`"
+def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
+    """Why a value is unknown that no user of the pipeline gives, and the remedy. Names of objects are no results."""
+    hint = f"set the value in the job{'' if of_name else ', or a parameter of it in `params`'}"
     if graph.parameters_read(placeholder):
         return "gen reads no expressions", hint
     if ".json_escape[" in placeholder:
         return "only Vertex AI has this function", hint
-    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters":
+    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
         hint = f"let the other step print a short value, and read it from `results` of that step; otherwise {hint}"
     return "only a run of the pipeline has its value", hint
 

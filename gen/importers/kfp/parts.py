@@ -140,7 +140,7 @@ class _Known(Struct, frozen=True, kw_only=True):
             if name := _given_name(unknown):
                 message, hint = f"{what} has no value", remedy_without_value(name, _name_of(unknown))
             else:
-                why, hint = why_unknown(unknown)
+                why, hint = why_unknown(unknown, of_name=self.names)
                 message = f"{what} is not carried: {why}"
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
