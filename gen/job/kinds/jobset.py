@@ -20,10 +20,18 @@ from gen.job.model import Model, default
 from gen.job.names import JobName
 from gen.job.plan import Plan
 from gen.job.pods import MAX_PODS, MAX_ROLES, RoleFields
-from gen.job.scalars import Positive
+from gen.job.scalars import Positive, matching, schema
 from gen.kubernetes.facts.base import ANY_ITEM, Pattern, Resource
 from gen.kubernetes.facts.builtin import INDEX
-from gen.kubernetes.facts.jobset import COUNTS, DEFAULT_RESTART, FAILURE_REASONS, JOB_INDEX, JOBSET
+from gen.kubernetes.facts.jobset import (
+    COUNTS,
+    DEFAULT_RESTART,
+    FAILURE_REASONS,
+    JOB_INDEX,
+    JOBSET,
+    MAX_RULE_NAME,
+    RULE_NAME,
+)
 from gen.kubernetes.objects import Body, present
 
 WORKER: Final = "worker"
@@ -50,9 +58,23 @@ class SuccessPolicy(Model):
     """Roles that count. [default: all]"""
 
 
+RuleName = Annotated[
+    str,
+    matching(
+        RULE_NAME,
+        MAX_RULE_NAME,
+        "a name of letters, digits, `_`, `,` and `:`, starting with a letter",
+        "start with a letter, and end with a letter, a digit or `_`",
+        form=schema("name", "string", pattern=f"^{RULE_NAME.pattern}$", maxLength=MAX_RULE_NAME),
+    ),
+]
+
+
 class SetFailureRule(Model):
     """The effect of a failed Job on the set. The first rule that matches applies."""
 
+    name: RuleName | None = None
+    """The name in conditions of the JobSet. [default: `rule` and its number, from 0]"""
     action: Literal["FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"]
     """Fail the set, or restart it. The last action does not count towards `retries`."""
     on_job_failure_reasons: tuple[Literal[FAILURE_REASONS], ...] = ()  # type: ignore[valid-type] # a constant
@@ -116,7 +138,7 @@ class JobSetJob(IndexedJob):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """With the restart policy of the webhook, and the names that gen gives to rules."""
+        """With the restart policy of the webhook, and the names that gen gives to rules without one."""
         jobs = at(body, "spec", "replicatedJobs")
         for number in range(len(jobs)) if isinstance(jobs, list) else ():
             route = ("spec", "replicatedJobs", number, "template", "spec")
@@ -125,7 +147,7 @@ class JobSetJob(IndexedJob):
         rules = at(body, "spec", "failurePolicy", "rules")
         if not isinstance(rules, list):
             return body
-        named = [{**as_mapping(rule), "name": _rule(number)} for number, rule in enumerate(rules)]
+        named = [{"name": _rule(number), **as_mapping(rule)} for number, rule in enumerate(rules)]
         changed: Body = replaced(body, ("spec", "failurePolicy", "rules"), named)
         return changed
 
@@ -137,12 +159,15 @@ class JobSetJob(IndexedJob):
 
     @classmethod
     def as_written(cls, field: str, value: object) -> object:
-        """Dependencies by role, and rules without their names."""
+        """Dependencies by role, and rules without names that gen gives to them."""
         if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
             return value
         if field.endswith("dependsOn"):
             return {str(one.get("name")): one.get("status") for one in value}
-        return [{key: inner for key, inner in one.items() if key != "name"} for one in value]
+        return [
+            {key: inner for key, inner in one.items() if (key, inner) != ("name", _rule(number))}
+            for number, one in enumerate(value)
+        ]
 
     @property
     def jobs(self) -> Mapping[str, ReplicatedJob]:
@@ -216,11 +241,19 @@ class JobSetJob(IndexedJob):
                 message = "`FailIndex` ends one task of an array, and a set has none"
                 yield Problem(("podFailurePolicy", index, "action"), message, "use `FailJob`")
         yield from self._unknown_roles()
+        yield from self._equal_names()
         yield from self._wrong_order(target)
         if target.together and self.startup_policy == "InOrder":
             message = "the roles of a queue that starts all pods together cannot start in order"
             yield Problem(("startupPolicy",), message, "remove `startupPolicy`, or use another queue")
         yield from unused_workers(self, self.jobs, WORKER, "parallelism")
+
+    def _equal_names(self) -> Iterable[Problem]:
+        names = [rule.name or _rule(number) for number, rule in enumerate(self.failure_policy.rules)]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                route = ("failurePolicy", "rules", number)
+                yield Problem(route, f"another rule has the name `{name}`", "give each rule a `name` of its own")
 
     def _unknown_roles(self) -> Iterable[Problem]:
         holders: list[tuple[tuple[str | int, ...], SuccessPolicy | SetFailureRule]] = [

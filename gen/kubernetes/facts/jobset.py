@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gen.base import regex
 from gen.kubernetes.facts import base
 from gen.kubernetes.facts.argo import CRON_WORKFLOW
 from gen.kubernetes.facts.builtin import INDEX, completion_index
@@ -11,6 +12,9 @@ from gen.kubernetes.facts.server_defaults import in_job
 
 _JOB: base.Pattern = ("spec", "replicatedJobs", base.ANY_ITEM)
 TEMPLATE: Final[base.Pattern] = (*_JOB, "template", "spec", "template")
+RULE_NAME: Final = regex(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+"""Form of the names of rules for failures, with the greatest length."""
+MAX_RULE_NAME: Final = 128
 FAILURE_REASONS: Final = (
     *("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy"),
 )

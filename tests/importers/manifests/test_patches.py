@@ -528,9 +528,12 @@ def of_volcano() -> dict[str, Any]:
     return body
 
 
-def of_jobset() -> dict[str, Any]:
+FAILS: dict[str, Any] = {"action": "FailJobSet", "targetReplicatedJobs": ["driver"]}
+
+
+def of_jobset(name: str = "") -> dict[str, Any]:
     body = deepcopy(EQUAL["jobset"])
-    rules = [{"name": "mine", "action": "FailJobSet", "targetReplicatedJobs": ["driver"]}]
+    rules = [{**({"name": name} if name else {}), **FAILS}]
     body["spec"]["failurePolicy"] = {"maxRestarts": 0, "rules": rules}
     return body
 
@@ -547,7 +550,9 @@ HOST = {"volumes": [{"name": "d", "hostPath": {"path": "/d", "type": ""}}]}
         (autoscaled(), "elastic", {"min": 1, "max": 4, "backend": "c10d", "cpuUtilization": 90}),
         (with_autoscaler(), "autoscaler", {"idleTimeoutSeconds": 30, "upscalingMode": "Aggressive"}),
         (of_volcano(), "priority", "high"),
-        (of_jobset(), "failurePolicy", {"rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["driver"]}]}),
+        (of_jobset("mine"), "failurePolicy", {"rules": [{"name": "mine", **FAILS}]}),
+        (of_jobset("rule0"), "failurePolicy", {"rules": [FAILS]}),
+        (of_jobset(), "failurePolicy", {"rules": [FAILS]}),
         (of_container(resources=DISK), "disk", "80Gi"),
         (changed(of_container(), serviceAccount="trainer"), "serviceAccount", "trainer"),
         (changed(of_container(), serviceAccountName="default"), "serviceAccount", None),

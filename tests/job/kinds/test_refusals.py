@@ -39,6 +39,12 @@ REFUSED: dict[str, list[tuple[str, str, str, str]]] = {
             "use one of worker",
         ),
         (
+            "failurePolicy: {rules: [{name: rule1, action: FailJobSet}, {action: FailJobSet}]}",
+            "4:60",
+            "another rule has the name `rule1`",
+            "give each rule a `name` of its own",
+        ),
+        (
             "roles: {a: {}, b: {dependsOn: {a: Ready}}}\nstartupPolicy: InOrder",
             "5:16",
             "`startupPolicy: InOrder` and `dependsOn` are mutually exclusive",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gen.base import regex
-from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET
+from gen.kubernetes.facts.jobset import FAILURE_REASONS, JOBSET, MAX_RULE_NAME, RULE_NAME
 from gen.kubernetes.objects import Body
 from gen.kubernetes.rules import Fault, Faults, ObjectView, not_one_of, operator_rule
 from gen.kubernetes.rules.field_checks import FieldChecks, unique
@@ -17,8 +16,6 @@ from gen.kubernetes.rules.value_checks import dns_1035_label, domain_path
 
 _SET = str(JOBSET)
 _WEBHOOK = "The JobSet webhook rejects the object."
-_RULE_NAME = regex(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?")
-_MAX_RULE_LENGTH = 128
 _LABELS = FieldChecks(
     {"spec.network.subdomain": dns_1035_label, "spec.replicatedJobs.*.groupName": dns_1035_label}
     | {"spec.managedBy": domain_path}
@@ -117,7 +114,7 @@ def jobset_failure_rules(view: ObjectView) -> Faults:
     yield from unique(named, at, "name", "rule name", "")
     for index, rule in enumerate(rules):
         name = rule.get("name", "a")
-        if len(name) > _MAX_RULE_LENGTH or not _RULE_NAME.fullmatch(name):
+        if len(name) > MAX_RULE_NAME or not RULE_NAME.fullmatch(name):
             yield Fault(
                 (*at, index, "name"),
                 f"`{name[:40]}` is not a valid rule name; expected a letter, then letters, digits, `_`, `,` and `:`",
