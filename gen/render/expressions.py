@@ -45,6 +45,7 @@ _NODE_NAMES = {
     "Dict": "mapping",
     "Getattr": "nested attribute access",
     "Getitem": "index",
+    "Sub": "`-`",
     "Tuple": "list",
 }
 """Names for nodes of Jinja's syntax tree; others are called by their class."""

@@ -61,6 +61,7 @@ def test_values_are_put_in(text: str, expected: str) -> None:
         ("{{ parms.lr }}", "unknown name `parms`"),
         ("{{ params }}", "`params` is not a complete expression"),
         ("{{ params.lr * 2 }}", "unsupported expression: mul"),
+        ("{{ steps.make-data.results.path }}", "unsupported expression: `-`"),
         ("{{ params.lr() }}", "unsupported expression: function call"),
         ("{{ params.lr.__class__ }}", "unsupported expression: nested attribute access"),
         ("{{ [1, 2] }}", "unsupported expression: list"),

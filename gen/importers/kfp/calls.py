@@ -233,8 +233,8 @@ class Reader:
         self.calls: dict[str, Call] = {}
         self.lost: list[tuple[str, Route]] = []
         """Values of groups that no job has, with their routes."""
-        self.left: dict[tuple[str, Route], None] = {}
-        """Tasks that no step does, with their routes."""
+        self.left: dict[tuple[str, Route], list[str]] = {}
+        """Tasks that no step does, with their routes, and the parameters that decide this."""
         self.decided: dict[tuple[str, str, Route], list[str]] = {}
         """Conditions that are true, and loops, of tasks with these routes, and the parameters that decide them."""
         self._tasks, self._most, self._only = 0, _MAX_NAMES, ""
@@ -279,7 +279,7 @@ class Reader:
         full = len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
         if template is None or name in scope.above or full:
             why = "unknown template" if template is None else "too many steps, or a template that calls itself"
-            self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = None
+            self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = []
             return _Ends(last=scope.needs, every=())
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)
@@ -414,12 +414,14 @@ class Reader:
             condition = graph.with_item(graph.with_values(task.condition, own), item)
             status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = _in_ir(condition) if "" in self.pipeline.templates else condition
+            names = graph.PARAMETER.findall(graph.with_values(task.condition, {**inner.values, **parts}))
             if condition and true is False:
                 whose = f" for the item `{graph.as_text(item)[:_MAX_NAMES]}`" if item is not graph.NO_ITEM else ""
-                self.left[f"task `{task.name}` is left out{whose}: its condition `{shown}` is false", task.route] = None
+                self.left[f"task `{task.name}` is left out{whose}: its condition `{shown}` is false", task.route] = (
+                    names
+                )
                 continue
-            read = graph.with_values(task.condition, {**inner.values, **parts})
-            if true and (names := graph.PARAMETER.findall(read)):
+            if true and names:
                 self.decided[f"the condition `{shown}` of task `{task.name}`", IS_TRUE, task.route] = names
             starts = status if needs else None
             unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()

@@ -22,7 +22,7 @@ from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline
 from gen.importers.kfp.claims import PLATFORM, VOLUME, form_of, volume_of, with_config
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
 from gen.importers.kfp.ir import pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, decisions, lost_ends, lost_outputs, of_steps
+from gen.importers.kfp.losses import HINTS, decisions, lost_ends, lost_outputs, of_steps, remedy_of_left
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried
@@ -330,8 +330,8 @@ def _imported(
         for call in reader.calls.values()
         if call.leaf.claim and (claim := claim_of(call)) and (volume := volume_of(claim))
     }
-    for what, route in reader.left:
-        found.warning(NOT_CARRIED, read.place(number, route), what, "add the step by hand if it is needed")
+    for (what, route), names in reader.left.items():
+        found.warning(NOT_CARRIED, read.place(number, route), what, remedy_of_left(names))
     for what, route in reader.lost:
         found.warning(NOT_CARRIED, read.place(number, route), what, "check whether its steps need it")
     if with_artifacts := [one for one in every if _has_artifacts(one)]:

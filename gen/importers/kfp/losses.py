@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -166,6 +166,13 @@ def remedy_without_value(name: str, value: str) -> str:
     if name.lower() in _TRUTHS:
         return f"write the name `{name}` in quotes: without them, YAML reads a truth value"
     return f"replace `{value}` in the job, or import it again with `--define {name}=VALUE`"
+
+
+def remedy_of_left(parameters: Sequence[str]) -> str:
+    """What to do about a task that no step does, because of the values of these parameters."""
+    if not parameters:
+        return "add the step by hand if it is needed"
+    return f"import it again with `--define {parameters[0]}=VALUE` if the step is needed"
 
 
 _TRUTHS: Final = names("y n yes no on off true false")

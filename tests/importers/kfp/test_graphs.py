@@ -94,6 +94,14 @@ def test_a_condition_on_a_parameter_with_a_default_is_decided(default: Any, cond
     assert (sorted(job.fields.get("steps", {"first": {}})), job.obstacles) == (steps, ())
 
 
+def test_the_remedy_for_a_step_that_is_left_out_names_the_parameter() -> None:
+    document = looped([1.0], condition="inputs.parameter_values['pipelinechannel--x'] == 'a'")
+    document["root"]["inputDefinitions"]["parameters"]["other"] = {"parameterType": "STRING", "defaultValue": "b"}
+    document["root"]["dag"]["tasks"]["loop"]["inputs"]["parameters"]["pipelinechannel--x"] = given("other")
+    left = [one.hint for one in read(document)[1] if "is left out" in one.message]
+    assert left == ["import it again with `--define other=VALUE` if the step is needed"]
+
+
 def test_no_component_runs_if_all_tasks_are_left_out() -> None:
     jobs, found = read(looped([1.0], condition=f"int(inputs.parameter_values['{ITEM}']) == 3"))
     assert jobs == []

@@ -281,13 +281,13 @@ def test_a_parameter_with_the_name_of_a_secret_stays(value: str | None) -> None:
 
 
 def test_the_name_of_a_secret_is_no_result_of_a_step() -> None:
-    step = program("x", "{{inputs.parameters.keys}}")
+    step = program("x")
     step["container"]["env"] = [
         {"name": "A", "valueFrom": {"secretKeyRef": {"name": "{{inputs.parameters.keys}}", "key": "a"}}}
     ]
     given = values(keys="{{tasks.make.outputs.parameters.name}}")
-    (_, found) = read(workflow(dag(task("make", "y"), task("a", "x", **given)), program("y"), step))
-    assert [one.hint for one in found if "only a run" in one.message][-1] == "set the value in the job"
+    _, found = read(workflow(dag(task("make", "y"), task("a", "x", **given)), program("y"), step))
+    assert [one.hint for one in found if "only a run" in one.message] == ["set the value in the job"]
 
 
 def test_the_remedy_for_a_fixed_value_names_the_parameter_of_the_job() -> None:
