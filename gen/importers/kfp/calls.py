@@ -324,8 +324,7 @@ class Reader:
 
     def _folder(self, name: str, task: str) -> str:
         """The folder of the outputs of a step, which has the whole name of its task."""
-        whole = label(task, "step")
-        return whole if shortened(whole, self._most) == name else name
+        return whole if shortened(whole := label(task, "step"), self._most) == name else name
 
     def _group(self, group: graph.Group, name: str, task: str, scope: _Scope) -> _Ends:
         by_name = {one.name: one for one in group.tasks[:_MAX_TASKS]}
