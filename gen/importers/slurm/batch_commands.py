@@ -269,7 +269,9 @@ class BatchCommands(BatchValues):
         destination = next((one.child_by_field_name("destination") for one in targets), None)
         if inner is None:
             return
+        variables = {**self.variables}
         text = self.text(inner) if start.startswith(("'", '"', "\\")) else self.unquoted(self.text(inner))
+        self.variables = variables  # the shell of the program expands `${NAME:=VALUE}`
         called = (body.child_by_field_name("name") or body) if body is not None else None
         program = next(iter(self.text(called).split()), "") if called is not None else ""
         if program in ("cat", "tee") and destination is not None:

@@ -121,3 +121,9 @@ def test_a_script_of_tasks_has_the_rank_of_its_pod_or_process(
     jobs, found = read(script("-N 2", *options, body=body, interpreter=BASH))
     assert jobs[0].fields["files"] == {"/etc/job/b.sh": f"{expected}\n"}
     assert any(one.message.startswith("only Slurm sets") for one in found) == ("SLURM" in expected)
+
+
+def test_a_value_that_a_text_sets_is_that_of_its_program() -> None:
+    made = job(script(*NODE, body="cat > b.sh <<E\na ${A:=c}\nE\nsh b.sh\nd ${A:-e}", interpreter=BASH))
+    assert made.fields["files"] == {"/etc/job/b.sh": "a c\n"}
+    assert made.fields["command"] == "sh /etc/job/b.sh\nd e"
