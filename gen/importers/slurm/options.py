@@ -168,7 +168,7 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
         names(
             "cpu-bind cpu_bind mem-bind mem_bind distribution extra-node-info hint core-spec threads-per-core "
             "accel-bind sockets-per-node gpu-bind cores-per-socket cpu-freq contiguous thread-spec ntasks-per-socket "
-            "ntasks-per-core ntasks-per-gpu gpus-per-socket gpu-freq"
+            "ntasks-per-core ntasks-per-gpu gpus-per-socket gpu-freq overcommit"
         ),
         _CPUS,
     ),

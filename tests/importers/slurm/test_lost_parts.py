@@ -353,6 +353,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, 'A="--b $SLURM_JOB_ID"\nsrun ${A%%/*} c', 5, "only a shell knows the options `${A%%/*}` of `srun`"),
         (NODE, "cd /a\n$0 b\nc", 5, "the script starts itself, and no pod has it"),
         (NODE, "bash $0 b\nc", 4, "the script starts itself, and no pod has it"),
+        (NODE, "srun -O a", 4, "`--overcommit` is not carried: Kubernetes has no field for it"),
         (NODE, "srun -n 4 bash", 4, "`bash` reads its commands from a terminal"),
         (NODE, "mkdir a\nif [[ $1 == b ]]; then c; fi", 1, "the script starts no program"),
         (NODES, "srun torchrun --nproc_per_node $(ask) a", 6, "the number of processes `$(ask)` is not carried"),
