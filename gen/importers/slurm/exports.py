@@ -17,7 +17,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.apptainer import of_container
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import CLOSE, ONE, OPEN, RUN, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
@@ -148,6 +148,12 @@ def set_once(draft: JobDraft, runs: Sequence[Run], arrays: Sequence[Run]) -> lis
         text = shown(str(value).replace("{{ run.id }}", RUN))
         known |= {f"export {name}={text}"} if sets[name] == 1 else set()
     return [one for one in runs if one.words or one.text not in known]
+
+
+def starts_unknown(script: BatchScript, run: Run) -> bool:
+    """Whether only a variable of the image names a program, or a word of bash such as `source`."""
+    name = ONE.fullmatch("".join(run.words[:1]))
+    return name is not None and not {name[1]} & {*script.from_text, *script.kept, *script.exported, *script.constants}
 
 
 _EXITS: Final = regex(r"(?:^|[\s;&|{(])exit\b(\s+[1-9])?")

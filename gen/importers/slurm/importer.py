@@ -237,7 +237,7 @@ def _translate(
     lines = exports.lines_of_shells(runs)
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
-    bash = any(needs_bash(one.text, steps.parts_of(one)) for one in runs)
+    bash = any(needs_bash(one.text, steps.parts_of(one)) or exports.starts_unknown(script, one) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
