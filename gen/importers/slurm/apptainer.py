@@ -24,9 +24,9 @@ CONTAINER_VALUES: Final = frozenset(
 """Options of Apptainer with a value as the next word."""
 _MOUNTS: Final = names("-V --volume -B --bind")
 _FOLDER: Final = frozenset({"--pwd", "--cwd"})
-_PREFIX: Final = regex(r"^docker:(?://)?")
+PREFIX: Final = regex(r"^docker:(?://)?")
 """Shifter does without the slashes."""
-OF_PROGRAM: Final = regex(r"(?:SINGULARITY|APPTAINER)ENV_(?!PREPEND_PATH|APPEND_PATH|PATH|LD_LIBRARY_PATH)(\w+)")
+_OF_PROGRAM: Final = regex(r"(?:SINGULARITY|APPTAINER)ENV_(?!PREPEND_PATH|APPEND_PATH|PATH|LD_LIBRARY_PATH)(\w+)")
 """Variables of the script that a program has in the container, by a shorter name."""
 _OF_MOUNTS: Final = regex(r"(?:SINGULARITY|APPTAINER)_BIND(?:PATH)?")
 _SOURCES: Final = ("source", "src")
@@ -45,6 +45,9 @@ _RUNSCRIPT: Final = (
     "the job starts the program itself",
     "check that the program needs nothing of it",
 )
+_UNKNOWN: Final = ("gen does not know this option", "check whether the job needs it")
+_CARRIED: Final = _MOUNTS | _FOLDER | names("--mount --nv --rocm --nvccli --no-home --writable-tmpfs -c --contain")
+"""Options with a part in the job, and those about what each pod has: GPUs, and a file system of its own."""
 _SHORT: Final = {"-e": "--cleanenv", "-C": "--containall", "-H": "--home"}
 
 
@@ -78,7 +81,7 @@ def opened(words: Sequence[str]) -> Opened | None:
 
 def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shifter: bool) -> Opened | None:
     image, folder, mounts, pairs = "", "", list[str](), list[tuple[str, str]]()
-    left = {"run": _RUNSCRIPT} if words[1] == "run" and not is_shifter else {}
+    left = {"run": _RUNSCRIPT} if words[1:2] == ["run"] and not is_shifter else {}
     while at < len(words) and words[at].startswith("-"):
         name, equals, value = words[at].partition("=")
         at += 1 if equals or name not in with_value else 2
@@ -91,14 +94,14 @@ def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shi
         if name == "--env" or (is_shifter and name == "-e"):
             parts = (one.partition("=") for one in re.split(r",(?=[A-Za-z_]\w*=)", value))
             pairs += [(one, text) for one, _, text in parts if one.isidentifier()]
-        elif long in _LEFT:
-            left[long] = (f"`{name}` of the container", *_LEFT[long])
+        elif long in _LEFT or not (is_shifter or long in _CARRIED):
+            left[long] = (f"`{name}` of the container", *_LEFT.get(long, _UNKNOWN))
     inner = [*words[at:]]
     if not is_shifter and inner:
         image = inner.pop(0)
     elif image and OPEN not in image:  # which is one of a registry, with any spelling
-        image = f"docker://{_PREFIX.sub('', image)}"
-    if words[1] == "run" and not is_shifter and (not inner or inner[0].startswith("-")):
+        image = f"docker://{PREFIX.sub('', image)}"
+    if words[1:2] == ["run"] and not is_shifter and (not inner or inner[0].startswith("-")):
         inner, left = [RUNSCRIPT, *inner], {}
     if not inner:
         return None
@@ -115,10 +118,7 @@ def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shi
 def _mount(value: str) -> list[str]:
     """`type=bind,source=A,destination=B` as `A:B`."""
     given = dict(one.partition("=")[::2] for one in value.split(","))
-    ends = (
-        given.get("source", given.get("src", "")),
-        given.get("destination", given.get("target", given.get("dst", ""))),
-    )
+    ends = [next((given[one] for one in some if one in given), "") for some in (_SOURCES, _TARGETS)]
     return [":".join(ends)] if all(ends) else []
 
 
@@ -127,11 +127,11 @@ def of_environment(reader: BatchValues, assigned: Sequence[tuple[str, str]]) -> 
     exported = {name: "".join(items_of(reader.variables.get(name, ""))[:1]) for name in reader.exported}
     given = {**exported, **dict(assigned)}
     variables = [
-        (match[1], value) for name, value in given.items() if (match := OF_PROGRAM.fullmatch(name)) is not None
+        (match[1], value) for name, value in given.items() if (match := _OF_PROGRAM.fullmatch(name)) is not None
     ]
     return variables, [one for name in given if _OF_MOUNTS.fullmatch(name) for one in given[name].split(",") if one]
 
 
 def of_container(name: str) -> bool:
     """Whether a variable sets one of a program in a container, or its mounts."""
-    return OF_PROGRAM.fullmatch(name) is not None or _OF_MOUNTS.fullmatch(name) is not None
+    return _OF_PROGRAM.fullmatch(name) is not None or _OF_MOUNTS.fullmatch(name) is not None

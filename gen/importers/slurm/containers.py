@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
+from gen.importers.slurm.apptainer import PREFIX
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
@@ -25,8 +26,6 @@ from gen.importers.slurm.values import BatchValues
 _FILE: Final = regex(r"\.(?:sqsh|sif|simg|squashfs|tar)$|^[/.~]")
 """Images in a file of the machines."""
 _FILE_SYSTEM: Final = regex(r"\.(?:sqsh|squashfs|sqfs|sif|img|ext3)$")
-_PREFIX: Final = regex(r"^docker:(?://)?")
-"""Shifter does without the slashes."""
 _OF_USER: Final = regex(r"^[^@/#]*@(?=[^/]*#)")
 _DIGEST: Final = regex(r":(sha256:[0-9a-f]{64})$")
 """As enroot writes it."""
@@ -45,7 +44,7 @@ def copied_image(words: Sequence[str]) -> tuple[str, str] | None:
             path = value if option in ("-o", "--output") else path
         elif not word.startswith("-"):
             name = word
-    plain = _OF_USER.sub("", _PREFIX.sub("", name))
+    plain = _OF_USER.sub("", PREFIX.sub("", name))
     image = plain.rpartition("#")[2].partition("@")[0]
     path = path or f"{image.replace('/', '+').replace(':', '+')}.sqsh"
     return path, f"docker://{plain}" if name.startswith("docker:") and OPEN not in plain else ""
@@ -96,7 +95,7 @@ def _last_image(options: Sequence[Option]) -> Option | None:
 
 
 def _other_image(written: str, place: Location, own: str) -> DroppedPart:
-    other, here = (cut(source_text(_PREFIX.sub("", one))) for one in (written, own))
+    other, here = (cut(source_text(PREFIX.sub("", one))) for one in (written, own))
     why = f"a pod has one image, {f'here `{here}`' if here else 'and the training starts without it'}"
     hint = "use one image for all programs, or import a script for each image"
     return DroppedPart(place, f"the image `{other}`", why, hint)
@@ -104,7 +103,7 @@ def _other_image(written: str, place: Location, own: str) -> DroppedPart:
 
 def _reference(written: str, site: Site) -> str:
     """An image of a registry; empty for a file of the machines, a placeholder, and what only a shell knows."""
-    plain = _PREFIX.sub("", written)
+    plain = PREFIX.sub("", written)
     known = site.images.get(written) or site.images.get(plain) or _DIGEST.sub(r"@\1", plain.replace("#", "/", 1))
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
@@ -244,7 +243,7 @@ def _image(draft: JobDraft, of_slurm: tuple[str, Location], script: BatchValues,
         if other != written:
             one = _other_image(other, where, written)
             draft.drop(where, one.what, one.why, one.hint)
-    is_file = script.images and not _PREFIX.match(written) and written not in site.images
+    is_file = script.images and not PREFIX.match(written) and written not in site.images
     own = "" if is_file else _reference(written, site)
     named = own or image
     hint = "import it again with `--image`, or map it with `images` of a site file"

@@ -115,7 +115,7 @@ def _note_type(reader: BatchCommands, name: str, switches: str) -> None:
 
 
 def _declared(reader: BatchCommands, node: Node) -> Iterator[tuple[str, Node | None]]:
-    """The variables of a declaration, with their parts of the script. It assigns those of other words itreader."""
+    """The variables of a declaration, with their parts of the script. It assigns those of other words itself."""
     for child in node.named_children:
         text = reader.text(child)
         if child.type in ("variable_assignment", "variable_name"):

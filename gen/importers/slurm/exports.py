@@ -22,7 +22,7 @@ from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, is_of_machines
-from gen.importers.slurm.srun import why_of_machines, why_of_part
+from gen.importers.slurm.srun import exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.steps import RENDEZVOUS, WIDE, Run, as_run, is_of_pod, line_of
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import deepspeed, mpirun
@@ -65,14 +65,12 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
 
 def carry_export(draft: JobDraft, options: Sequence[Option]) -> None:
     """Set the variables of `--export` of the script."""
-    for option in options:
-        for part in option.value.split(",") if option.name == "export" else ():
-            name, equals, text = part.partition("=")
-            if equals and name:
-                draft.variable(name, text, option.place)
-            elif name not in ("NONE", "NIL"):
-                hint = "write the variables that the job needs as `env`"
-                draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
+    for option in (one for one in options if one.name == "export"):
+        for name, text in exported_by([option]).items():
+            draft.variable(name, text, option.place)
+        for name in (one for one in option.value.split(",") if "=" not in one and one not in ("NONE", "NIL")):
+            hint = "write the variables that the job needs as `env`"
+            draft.drop(option.place, f"`--export={name}`", "a pod does not have the environment of the user", hint)
 
 
 def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[str], *, of_mpi: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Inputs of programs, and outputs of commands: values of a pod, or variables of the command behind other programs; the
+"""Outputs of commands: values of a pod, or variables of the command behind other programs; the
 files that a script writes and that its programs read.
 """
 

@@ -49,6 +49,7 @@ def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
 
 
 def follow_trap(reader: BatchCommands, called: Called) -> bool:
+    """Follow `trap`. A pod runs its commands at the end, as far as it can."""
     words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
     if not words[2:] or words[1] == "-":
         pass
@@ -62,7 +63,7 @@ def follow_trap(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
-def in_folder(text: str, folder: str, now: str) -> str:
+def _in_folder(text: str, folder: str, now: str) -> str:
     """A command behind `cd` to a folder, for a shell in another one that runs it later."""
     if not folder.startswith("/") and not now.startswith("/"):
         path = way(now, folder)
@@ -77,7 +78,7 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
     if last == folder or not is_known(folder):
         return [*steps]
     return [
-        replace(one, words=("trap", in_folder(one.words[1], folder, one.folder), "EXIT"))
+        replace(one, words=("trap", _in_folder(one.words[1], folder, one.folder), "EXIT"))
         if one.words[:1] == ("trap",)
         else one
         for one in steps

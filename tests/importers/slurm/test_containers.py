@@ -374,6 +374,7 @@ def test_variables_folders_and_mounts_of_a_container_are_those_of_the_pod(line: 
     [
         ("exec --cleanenv", "`--cleanenv` of the container is not carried: the program has the variables of the job"),
         ("exec --env-file f", "`--env-file` of the container is not carried: the job has no file of variables"),
+        ("exec --net", "`--net` of the container is not carried: gen does not know this option"),
         ("exec -H /h", "`-H` of the container is not carried: a container has no home of the user"),
         ("run", "the runscript of the image is not carried: the job starts the program itself"),
     ],
@@ -394,3 +395,7 @@ def test_an_image_that_the_site_file_replaces_is_named(images: str, named: bool)
     _, found = read("srun --container-image=/a/b.sqsh c", site=f"image: a/nodes:1\n{images}", image="")
     what = "the image `/a/b.sqsh` is not carried: the job has the `image` of the site file"
     assert (f"train.sh:{LINE}: {what}" in found) == named
+
+
+def test_a_container_without_a_program_is_a_program() -> None:
+    assert read("shifter")[0].fields["command"] == "shifter"
