@@ -14,7 +14,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret, literal
-from gen.importers.slurm import exports, processes, steps
+from gen.importers.slurm import exports, processes, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -231,13 +231,13 @@ def _translate(
         draft.variable(name, value, place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = _arrays(draft, script, runs)
-    runs = exports.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
+    runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
     runs = [*arrays, *_in_folders(draft, script, runs)]
-    runs = exports.with_stops(script, without_idle_separators(runs))
-    lines = exports.lines_of_shells(runs)
+    runs = shells.with_stops(script, without_idle_separators(runs))
+    lines = shells.lines_of_shells(runs)
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
-    bash = any(needs_bash(one.text, steps.parts_of(one)) or exports.starts_unknown(script, one) for one in runs)
+    bash = any(needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong

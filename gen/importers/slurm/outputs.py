@@ -39,7 +39,6 @@ from gen.importers.slurm.programs import (
     VARIABLE,
     AnyStep,
     DroppedPart,
-    Shell,
     Step,
     absolute,
     joined,
@@ -374,17 +373,3 @@ def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) ->
                 hint = "write the path below `/etc/job` that the file has in `files` of the job"
                 what, why = f"the match of `{cut(pattern)}`", "a file of the script is in another folder"
                 yield DroppedPart(step.place, what, why, hint)
-
-
-def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool = False) -> list[Step]:
-    """The programs of a shell of its own: its last one decides its status, of which an error `stops` the script."""
-    made = [*steps]
-    made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
-    if made and made[-1].otherwise.startswith("exit"):
-        made[-1] = replace(made[-1], otherwise="true" if re.fullmatch(r"exit\s+0+", made[-1].otherwise) else "")
-    if len(made) == 1 and (in_background or not made[0].text):
-        return made
-    outer = {one.shells[:1] for one in made}
-    again = len(outer) == 1 and () not in outer
-    shell = Shell(stops, in_background)
-    return [replace(one, shells=(shell, *one.shells[again:])) for one in made]

@@ -21,13 +21,14 @@ from gen.importers.slurm.containers import named_images, of_container, other_ima
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import READS
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import in_shell, matched
+from gen.importers.slurm.outputs import matched
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     SCRIPT,
     VARIABLE,
     DroppedPart,
     Step,
+    in_shell,
     needed_steps,
     text_of_words,
     without_needless_ends,

@@ -14,8 +14,7 @@ from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comment
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.outputs import in_shell
-from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, joined
+from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, in_shell, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,

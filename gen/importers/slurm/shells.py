@@ -1,0 +1,111 @@
+"""Shells of a script, such as `( … )` and those of steps, in the command of a job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.base import regex
+from gen.importers.draft import JobDraft
+from gen.importers.slurm.expansion import ONE
+from gen.importers.slurm.programs import Shell
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.steps import WIDE, Run, line_of
+
+
+def starts_unknown(script: BatchScript, run: Run) -> bool:
+    """Whether only a variable of the image names a program, or a word of bash such as `source`."""
+    name = ONE.fullmatch("".join(run.words[:1]))
+    return name is not None and not {name[1]} & {*script.from_text, *script.kept, *script.exported, *script.constants}
+
+
+_EXITS: Final = regex(r"(?:^|[\s;&|{(])exit\b(\s+[1-9])?")
+_PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
+
+
+def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
+    """The programs in those shells only that the command needs: others end with it, or do not change what follows."""
+    made, needed = [*runs], set[Shell]()
+    for shell in dict.fromkeys(one for run in runs for one in run.shells):
+        at = [number for number, run in enumerate(runs) if shell in run.shells]
+        first, last, behind = at[0], at[-1], runs[at[-1] + 1 :]
+        end, several = runs[last], len(at) > 1
+        ended = [one[1] for run in runs[first : last + 1] for one in _EXITS.finditer(f"{run.text}\n{_end(run, end)}")]
+        stops = several and any(runs[number].stops for number in at[:-1]) and not end.stops
+        ends_all = end.stops or end.otherwise.startswith("exit")
+        ends_itself = behind != [] and (None in ended or (not ends_all and (stops or ended)))
+        if in_background := shell.in_background and end.background and several:
+            what, why = "the background of all but the last program", "they start one by one"
+        else:
+            what, why = "the shell around programs that end it", "they end the pod"
+        tested = stops and any(one.joined for one in behind[:1]) and not in_background  # where `set -e` does nothing
+        if (in_background or ends_itself) and (len(at) <= last - first or tested):
+            draft.drop(end.place, what, why, "write them as `( … )` into `command`")
+        elif in_background or ends_itself:
+            needed.add(shell)
+        if several and (shell in needed or not behind):
+            made[last] = replace(made[last], stops=runs[at[-2]].stops)
+    return [replace(one, shells=tuple(shell for shell in one.shells if shell in needed)) for one in made]
+
+
+def _end(run: Run, last: Run) -> str:
+    """What ends the shell of a program. The end behind the last one is of the shell around it."""
+    return "" if run is last else run.otherwise
+
+
+def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
+    """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
+    of_script = (one.text for one in runs if one.stops is not None)
+    on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
+    made, now, around = list[Run](), False, list[tuple[Shell, bool]]()
+    for at, run in enumerate(runs):
+        while around and around[-1][0] not in run.shells:
+            _, now = around.pop()
+        for depth in range(len(around), len(run.shells) + 1):
+            outside, inside = run.shells[:depth], run.shells[depth : depth + 1]
+            rest = [one for one in runs[at:] if one.shells[:depth] == outside]
+            given = (*(one.stops for one in inside), *(one.stops for one in rest))
+            stops = now if "$?" in run.text and not inside else next((one for one in given if one is not None), now)
+            if stops is not now and sum(one.words[:1] not in (("wait",), ("sleep",)) for one in rest) > 1:
+                now = stops
+                made.append(Run(words=(), text=on if now else "set +e", place=run.place, shells=outside))
+            around += [(one, now) for one in inside]
+        idle = run.otherwise == "true" and not now and not any(one.joined for one in runs[at + 1 : at + 2])
+        made.append(replace(run, otherwise="") if idle else run)
+    return made
+
+
+def lines_of_shells(runs: Sequence[Run]) -> list[Run]:
+    """The programs as lines, with those of a shell in brackets."""
+    made: list[Run] = []
+    for shells, some in groupby(runs, key=lambda one: one.shells[:1]):
+        members = [*some]
+        if not shells:
+            made += members
+            continue
+        first, last = members[0], members[-1]
+        end = replace(last, otherwise="", shells=last.shells[1:])
+        is_behind = shells[0].in_background and last.background
+        end = replace(end, background=False) if is_behind else end
+        inner = [*(replace(one, shells=one.shells[1:]) for one in members[:-1]), end]
+        inner[0] = replace(inner[0], joined=False)
+        lines = lines_of_shells(inner)
+        texts = [line_of(one) for one in lines]
+        whole = Run(text=")", place=last.place, background=is_behind, otherwise=last.otherwise)
+        if not re.search(r"[\n#]", "".join(texts)) and len("; ".join(texts)) < WIDE and "(" not in texts:
+            text = texts[0]
+            for one, line in zip(lines[1:], texts[1:], strict=True):
+                text += f"{' &&' if one.joined else '' if text.endswith('&') else ';'} {line}"
+            made.append(replace(whole, text=f"({text})", place=first.place, joined=first.joined))
+            continue
+        made.append(Run(text="(", place=first.place, joined=first.joined))
+        for one, line in zip(lines, texts, strict=True):
+            is_plain = re.search(r"<<|['\"]", line.replace("\\\n", "")) is None or "\n" not in line.replace("\\\n", "")
+            text = line.replace("\n", "\n  ") if is_plain else line
+            made.append(Run(text=f"  {text}", place=one.place, joined=one.joined))
+        made.append(whole)
+    return made
