@@ -27,7 +27,7 @@ from gen.importers.slurm.containers import (
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of
-from gen.importers.slurm.outputs import WrittenFiles, without_idle_separators
+from gen.importers.slurm.outputs import without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Shell, is_below, log_files, way
 from gen.importers.slurm.script import BatchScript
@@ -46,6 +46,7 @@ from gen.importers.slurm.srun import WITHOUT_HOSTS, exported_by, lost_nodes, rem
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import with_traps
+from gen.importers.slurm.written_files import WrittenFiles
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
@@ -228,7 +229,7 @@ def _translate(
     runs = exports.variables(draft, script, runs)
     _order(draft, runs, layout, of_script.nodes, script.outputs)
     for name, (value, place) in script.secrets.items():
-        draft.variable(name, value, place)
+        draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))

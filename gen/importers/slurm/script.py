@@ -21,9 +21,10 @@ from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import OF_STATUS, end_of_check, file_of_tee
+from gen.importers.slurm.outputs import file_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
+from gen.importers.slurm.traps import OF_STATUS, end_of_check
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word
 

@@ -21,7 +21,6 @@ from gen.importers.slurm.containers import named_images, of_container, other_ima
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import READS
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import matched
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     SCRIPT,
@@ -35,12 +34,9 @@ from gen.importers.slurm.programs import (
 )
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
-    CONDA,
     DEVICES,
-    MODULES,
     OF_KIND,
     OF_MACHINES,
-    OWN_ENVIRONMENT,
     Layout,
     is_of_machines,
     sets_network,
@@ -48,6 +44,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.srun import changed_sizes, copies_of_images, lost_options, on_each_node, tasks_of, with_export
 from gen.importers.slurm.traps import INNER_SRUN
+from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
@@ -91,6 +88,7 @@ def runs_of(
     runs: list[Run] = []
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
+    readers: list[tuple[Sequence[Step], Mapping[str, str]]] = []
     for step in on_each_node(needed_steps(script.steps), layout.nodes):
         inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
@@ -103,9 +101,8 @@ def runs_of(
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
             sizes = dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(tasks[2]))
             own = {**ranks(tasks[1]), **sizes, "SLURM_NNODES": str(tasks[0])}
-            inner = _in_tasks(script, moved, rest, own) if rest else []
-            inner[:1] = [replace(one, joined=step.joined) for one in inner[:1]]
-            _set_ranks(script, inner, own)
+            inner = _in_tasks(script, moved, rest, own, joined=step.joined) if rest else []
+            readers.append((inner, own))
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
             ends = {name: getattr(step, name) for name in ("background", "input", "output")}
@@ -117,7 +114,7 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
-    _name_lines(script)
+    follow_tasks(script, readers)
     copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
@@ -142,7 +139,9 @@ def runs_of(
     return runs, of_step
 
 
-def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str]) -> list[Step]:
+def _in_tasks(
+    script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str], *, joined: bool
+) -> list[Step]:
     """What each task does, with the environment of the batch part."""
     task = BatchScript(script.file, {**script.constants, **constants}, first_line=script.first_line, in_task=True)
     of_pod = {name: value for name, value in (("MASTER_ADDR", ADDRESS), ("MASTER_PORT", PORT)) if name in step.exported}
@@ -153,37 +152,7 @@ def _in_tasks(script: BatchScript, step: Step, words: list[str], constants: Mapp
     task.kept, task.source = task.kept | script.from_text, script.source
     task.run(step.place, words, step.assigned)
     script.absorb(task)
-    return task.steps
-
-
-_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
-_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
-_VALUE: Final = regex(r"\\\$|\$(?:\{(SLURM_\w+)(?::?-[^{}\n]{0,99})?\}|(SLURM_\w+))")
-
-
-def _set_ranks(script: BatchScript, steps: Sequence[Step], own: Mapping[str, str]) -> None:
-    """Write the variables of a task into the files of the script that it reads, as its pods or `mpirun` have them."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        return source_text(own[name]) if name in own else match[0]
-
-    for path, (text, place) in script.files.items():
-        name = path.rpartition("/")[2]
-        if any(word.rpartition("/")[2] == name for one in steps for word in one.words):
-            script.files[path] = _VALUE.sub(value, text), place
-
-
-def _name_lines(script: BatchScript) -> None:
-    """Name the lines of the files of a script that need a machine of Slurm."""
-    for path, (text, place) in script.files.items():
-        for number, line in enumerate(text.split("\n"), place.line + 1):
-            at = replace(place, line=number, column=1)
-            if _SETS_UP.match(line):
-                script.left.append(DroppedPart(at, f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
-            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
-                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
-                script.refuse(at, what, "pass it as an argument")
+    return [replace(one, joined=joined if number == 0 else one.joined) for number, one in enumerate(task.steps)]
 
 
 def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run:

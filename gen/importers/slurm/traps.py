@@ -1,4 +1,4 @@
-"""Commands that a shell runs at its end, as those at the end of a pod."""
+"""What a script does at its end, and when a program fails: traps, and checks of a status."""
 
 from __future__ import annotations
 
@@ -83,3 +83,26 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
         else one
         for one in steps
     ]
+
+
+_STATUS: Final = r"\$\?|\$\{PIPESTATUS\[0\]\}"
+OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
+"""A variable with the status of a program."""
+_IF_FAILED: Final = regex(
+    rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$?\w+)\s*!=\s*0\s*\)\))"
+    r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*(?:>&2\s*)?[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
+)
+
+
+def end_of_check(text: str) -> tuple[str, str]:
+    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails, and the
+    variable with the status that it reads, if it has one.
+    """
+    match = _IF_FAILED.fullmatch(text)
+    if match is None:
+        return "", ""
+    checked, ends = ((one or "").strip("${}") for one in (match[1] or match[2], match[4]))
+    name = checked if checked.isidentifier() else ""
+    if ends and ends != name:
+        return "", ""
+    return f"exit {match[3]}" if match[3] else "exit", name

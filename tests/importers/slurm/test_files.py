@@ -123,6 +123,14 @@ def test_a_script_of_tasks_has_the_rank_of_its_pod_or_process(
     assert any(one.message.startswith("only Slurm sets") for one in found) == ("SLURM" in expected)
 
 
+def test_a_file_that_two_srun_read_has_the_values_on_which_they_agree() -> None:
+    text = "a $SLURM_NNODES $SLURM_NTASKS"
+    body = f"cat > b.sh <<'E'\n{text}\nE\nsrun -N 2 -n 4 bash b.sh\nsrun -N 2 -n 2 bash b.sh c"
+    jobs, found = read(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH))
+    assert jobs[0].fields["files"] == {"/etc/job/b.sh": "a 2 $SLURM_NTASKS\n"}
+    assert any(one.message == "only Slurm sets `SLURM_NTASKS`, which `b.sh` reads" for one in found)
+
+
 def test_a_value_that_a_text_sets_is_that_of_its_program() -> None:
     made = job(script(*NODE, body="cat > b.sh <<E\na ${A:=c}\nE\nsh b.sh\nd ${A:-e}", interpreter=BASH))
     assert made.fields["files"] == {"/etc/job/b.sh": "a c\n"}

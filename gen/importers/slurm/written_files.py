@@ -1,0 +1,148 @@
+"""The files that a script writes, and that the programs of its job read."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from gen.base import Location, regex
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.expansion import MARKED, RUN, RUN_ID, Value, source_text, sources
+from gen.importers.slurm.programs import VARIABLE, AnyStep, DroppedPart, Step, joined, needed_steps
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT
+
+_PATTERNS: Final = regex(r"(?<![^\s\"'=(])(?<!>)(?<!> )[\w./${}+,-]*[*?][\w./${}+,*?-]+|(?<![^\s\"'=(])[\w./-]+/\*")
+"""Patterns of files, other than behind `>`."""
+
+
+def _names(texts: Iterable[str], path: str) -> bool:
+    """Whether a text has the path of a file, other than behind `>`."""
+    path = source_text(path).removeprefix("./")
+    name = re.escape(path)
+    wanted = regex(rf"(?<![\w./-])(?<!>)(?<!> )(?<!> \")(?:\./)*{name}(?![\w-])")
+    return any(
+        wanted.search(one) or any(fnmatchcase(path, word.removeprefix("./")) for word in _PATTERNS.findall(one))
+        for one in texts
+    )
+
+
+class WrittenFiles:
+    """The files that a script writes, for the programs of its job."""
+
+    def __init__(
+        self,
+        written: Mapping[str, tuple[str | None, Location]],
+        variables: Mapping[str, Value],
+        words_of: Callable[[Any], Sequence[str]],
+    ) -> None:
+        """`written` has the contents that are known, and `words_of` returns the words that a program of the job has."""
+        self._written, self._variables, self._words_of = written, variables, words_of
+        self.files: dict[str, tuple[str, Location]] = {}
+        """Files that programs of the job read."""
+        self.missing: list[tuple[Location, str, str]] = []
+        """Those that no pod can have: the place, the problem and the remedy."""
+        self.left: list[DroppedPart] = []
+
+    def _texts(self, step: Step) -> list[str]:
+        values = (value for _, value in step.assigned)
+        text = step.text.replace(RUN[1:-1], f"${RUN_ID}")
+        return [text, *map(source_text, (*self._words_of(step), step.input, *values))]
+
+    def carried(self, steps: Sequence[AnyStep]) -> list[AnyStep]:
+        """The programs, with the outputs and the files that later ones read."""
+        made: list[AnyStep] = []
+        texts: list[str] = []
+        logs = set[str]()
+        for step in reversed(steps):
+            env = [str(value) for one in (step, *made[:1]) for value in one.exported.values()]
+            of_logs = step.words[:1] == ("mkdir",) and self._is_of_logs(step, logs, [*texts, *env])
+            if of_logs or (step.words[:1] == ("rm",) and {*step.words[1:]} - {"-f"} <= self._written.keys()):
+                made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
+                continue
+            if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):
+                what, why = f"the file `{cut(source_text(step.makes))}`", "it is made of one that no pod has"
+                self._drop(step.place, what, why, "write it in `command`, if you need it")
+                made[-1:] = [replace(one, joined=False) for one in made[-1:]]
+                continue
+            is_log = step.output[1] and not _names(texts, step.output[1])
+            if is_log:
+                hint = "read the logs with `gen logs`, or redirect the output in `command`"
+                self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
+                logs.add(joined(step.folder, posixpath.dirname(step.output[1])))
+            made.append(replace(step, output=("", "")) if is_log else step)
+            texts += self._texts(step)
+        made = needed_steps(made[::-1], self._words_of)
+        texts = [text for one in made for text in self._texts(one)]
+        hint = "write it as a file in `files`, or in `command`"
+        for path, (content, place) in self._written.items():
+            name = cut(source_text(path))
+            if not _names(texts, path):
+                self._drop(place, f"the file `{name}`", "gen writes no files of the batch part", hint)
+            elif content is None:
+                self.missing.append((place, f"no pod has the file `{name}`, which the script writes here", hint))
+            else:
+                self.files[path] = content, place
+        return made
+
+    def _is_of_logs(self, step: Step, logs: set[str], texts: Sequence[str]) -> bool:
+        """Whether a program makes folders that only the logs have."""
+        paths = [one for one in step.words[1:] if not one.startswith("-")]
+        around = [one for path in paths for one in (path, posixpath.dirname(path)) if one.strip("./")]
+        return {joined(step.folder, one) for one in paths} <= logs and not any(_names(texts, one) for one in around)
+
+    def _reads_lost(self, text: str) -> bool:
+        """Whether a text reads a file that no pod has."""
+        lost = [path for path, (content, _) in self._written.items() if content is None]
+        read = {name: self._variables.get(name) for name in VARIABLE.findall(text)}
+        return any(_names([text], path) or path in read.values() for path in lost)
+
+    def _drop(self, place: Location, what: str, why: str, hint: str) -> None:
+        self.left.append(DroppedPart(place, what, why, hint))
+
+
+def matched(steps: Iterable[Step], files: Mapping[str, tuple[str, Location]]) -> Iterator[DroppedPart]:
+    """Patterns of programs that match a file of the script, which the job has in another folder."""
+    names = [MARKED.sub("", posixpath.normpath(path)) for path in files if not path.startswith("/")]
+    for step in steps:
+        for pattern in (MARKED.sub(r"\1", word) for word in step.words if {"*", "?"} & {*sources(word)}):
+            if any(fnmatchcase(name, posixpath.normpath(pattern)) for name in names):
+                hint = "write the path below `/etc/job` that the file has in `files` of the job"
+                what, why = f"the match of `{cut(pattern)}`", "a file of the script is in another folder"
+                yield DroppedPart(step.place, what, why, hint)
+
+
+_SETS_UP: Final = regex(rf"\s*(?:(?:{'|'.join(sorted(MODULES | CONDA))})\s|(?:source|\.)\s+\S*activate\b)")
+_OF_SLURM: Final = regex(r"\$\{?(SLURM_\w+)\b(?!:?[-=+?])")
+_VALUE: Final = regex(r"\\\$|\$(?:\{(SLURM_\w+)(?::?-[^{}\n]{0,99})?\}|(SLURM_\w+))")
+
+
+def follow_tasks(script: BatchScript, readers: Sequence[tuple[Sequence[Step], Mapping[str, str]]]) -> None:
+    """Write the variables of the tasks into the files that they read, as pods or `mpirun` have them, and name the lines
+    that need a machine of Slurm. `readers` has the programs of each `srun` with the variables of its tasks; a variable
+    on which they do not agree stays.
+    """
+    for path, (content, place) in script.files.items():
+        name = path.rpartition("/")[2]
+        tasks = [
+            own for steps, own in readers if name in (word.rpartition("/")[2] for one in steps for word in one.words)
+        ]
+        agreed = {*tasks[0].items()}.intersection(*(own.items() for own in tasks)) if tasks else set()
+        text = _with_values(content, dict(agreed))
+        script.files[path] = text, place
+        for number, line in enumerate(text.split("\n"), place.line + 1):
+            at = replace(place, line=number, column=1)
+            if _SETS_UP.match(line):
+                script.left.append(DroppedPart(at, f"`{line.strip()[:60]}`", *OWN_ENVIRONMENT))
+            elif (asked := _OF_SLURM.search(line)) is not None and not line.lstrip().startswith("#"):
+                what = f"only Slurm sets `{asked[1]}`, which `{path[-40:]}` reads"
+                script.refuse(at, what, "pass it as an argument")
+
+
+def _with_values(text: str, own: Mapping[str, str]) -> str:
+    return _VALUE.sub(lambda match: source_text(own.get(match[1] or match[2], match[0])), text)
