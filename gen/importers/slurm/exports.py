@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,11 +18,13 @@ from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, sh
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, is_of_machines
+from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines
 from gen.importers.slurm.srun import exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import deepspeed, mpirun
+
+_TEMPLATES: Final = regex(rf"({re.escape(RUN)}|{re.escape(TASK)})")
 
 
 def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
@@ -44,8 +47,9 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             draft.drop(place, f"the variable `{name}`", *why_of_part(text))
         elif is_known(text):
             draft.variable(name, text, place)
-        elif (text.replace(RUN, "") and is_known(text.replace(RUN, ""))) or text == RUN:
-            draft.set(literal(text.replace(RUN, "\ue002")).replace("\ue002", "{{ run.id }}"), "env", name, place=place)
+        elif is_known(text.replace(RUN, "").replace(TASK, "")):
+            parts = (literal(one) if is_known(one) else one[1:-1] for one in _TEMPLATES.split(text))
+            draft.set("".join(parts), "env", name, place=place)
         elif text != marked(f"${name}") and (
             _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, {name, *script.from_text, *script.indexed})
         ):

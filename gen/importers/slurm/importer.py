@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
-from msgspec.structs import replace
-
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
@@ -32,10 +30,8 @@ from gen.importers.slurm.outside import report_arguments, report_languages, with
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Shell, is_below, log_files, way
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
-    OF_KIND,
     Layout,
     Site,
-    carry_values_of_file,
     constants,
     named_draft,
     read_site,
@@ -46,7 +42,7 @@ from gen.importers.slurm.srun import WITHOUT_HOSTS, exported_by, lost_nodes, rem
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import with_traps
-from gen.importers.slurm.written_files import WrittenFiles
+from gen.importers.slurm.written_files import WrittenFiles, carry_files
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
@@ -54,8 +50,6 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _QUOTES: Final = "\"'"
-_FOLDER: Final = "/etc/job"
-"""Folder of files that the script writes into its working directory."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
 _NEEDED_VALUES: Final = (
@@ -81,6 +75,17 @@ class SlurmImporter(Importer):
 
 def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None, Lacking]:
     """The job of a script, and its missing values."""
+    own = Findings()
+    job, lacking = _read(given, own, as_sweep=False)
+    if job is not None and "array" in job.fields and job.fields["kind"] != "batch":  # which has numbers for its pods
+        own = Findings()
+        job, lacking = _read(given, own, as_sweep=True)
+    found.extend(own.items)
+    return job, lacking
+
+
+def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[ImportedJob | None, Lacking]:
+    """Read a script, whose tasks of an array can be the runs of a sweep instead of pods."""
     lacking = Lacking()
     text = _MARKS.sub("", given.text.replace("\r\n", "\n"))
     site = read_site(given.site[1], given.site[0], found) if given.site is not None else Site()
@@ -111,7 +116,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     named = next(((one.value, one.place) for one in reversed(options) if one.name == "job-name"), ("", place))
     draft = named_draft(given, namespace, named, stem, found)
     body, origin = "\n".join(text.split("\n")[start:]), values.get("PWD", START)
-    known = constants(draft.name, layout_of(options), {**exported_by(options), **values})
+    known = constants(draft.name, layout_of(options, as_sweep=as_sweep), {**exported_by(options), **values})
     script = BatchScript(given.file, known, first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.origin = origin if all(one.name != "chdir" for one in options) else START
@@ -131,7 +136,7 @@ def read_script(given: ImportInput, found: Findings) -> tuple[ImportedJob | None
     unnamed = (one for one in marks if not (image or one[1][0] in _QUOTES) or one[1].strip(_QUOTES) not in own)
     _incomplete(draft, text, [*unnamed])
     report_incomplete(draft, text, site, unfinished)
-    _translate(draft, script, options, image, site, lacking)
+    _translate(draft, script, options, image, site, lacking, as_sweep=as_sweep)
     lacking.values += script.needed_values
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
@@ -194,16 +199,23 @@ def _unread(draft: JobDraft, script: BatchScript) -> None:
 
 
 def _translate(
-    draft: JobDraft, script: BatchScript, options: list[Option], image: str, site: Site, lacking: Lacking
+    draft: JobDraft,
+    script: BatchScript,
+    options: list[Option],
+    image: str,
+    site: Site,
+    lacking: Lacking,
+    *,
+    as_sweep: bool,
 ) -> None:
     """Set the fields of the job."""
-    of_script = layout_of(options)
+    of_script = layout_of(options, as_sweep=as_sweep)
     by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
     ranks = partial(processes.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
     script.container_words = container_words(script)
-    layout = _with_options(draft, options, of_step, site)
+    layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
     for one in dict.fromkeys(script.left):
@@ -222,7 +234,7 @@ def _translate(
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    started = _files(draft, script, runs)
+    started = carry_files(draft, script, runs)
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
@@ -250,9 +262,11 @@ def _translate(
         steps.report_shells(draft, script, runs)
 
 
-def _with_options(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
+def _with_options(
+    draft: JobDraft, options: list[Option], of_step: list[Option], site: Site, *, as_sweep: bool
+) -> Layout:
     """Set the fields of options."""
-    layout = carry(draft, options, of_step, site)
+    layout = carry(draft, options, of_step, site, as_sweep=as_sweep)
     carry_folder(draft, options)
     exports.carry_export(draft, options)
     return layout
@@ -372,39 +386,12 @@ def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[R
     return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]
 
 
-def _files(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The files that the script writes as `files`, and the programs with their paths there."""
-    reported = set[Location]()
-    for path, (content, place) in script.files.items():
-        name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
-        target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
-        if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
-            message = f"the script writes `{cut(name)}` with values that are known only on the machines"
-            if place not in reported:
-                draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
-            reported.add(place)
-            continue
-        if re.search(r"\bsrun\b", re.sub(r"(?m)^\s*#.*$", "", content)):
-            message = f"`srun` in `{cut(name)}` does not work in a pod"
-            draft.cannot_run(place, message, "write its commands in the place where the script starts it")
-        draft.set(literal(content), "files", target, place=place)
-        known = {*script.exported, *script.variables, *OF_KIND}
-        carry_values_of_file(draft, name, content, script.constants, known, place)
-        written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
-        runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
-        runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
-        runs = [one for one in runs if one.words[:1] != ("rm",) or {*one.words[1:]} - {"-f"} != {target}]
-        start = re.match(r"#!\s*(?:/\S*/)?(?:env +)?(\S+)", content)  # no file of a job is executable
-        inner = start[1] if start is not None else "bash"
-        runs = [replace(one, words=(inner, *one.words)) if one.words[:1] == (target,) else one for one in runs]
-    return runs
-
-
 def _array(draft: JobDraft, layout: Layout, text: str) -> None:
-    """The tasks of an array, if the program reads their number. Others repeat a run that continues."""
+    """The tasks of an array. Those that run one by one, and do not read their number, repeat a run that continues."""
     if not layout.indices or (len(layout.indices) == 1 and not layout.array):
         return
-    if not re.search(r"JOB_COMPLETION_INDEX|params\.task|TASK_COUNT", f"{text}{draft.fields.get('env', {})}"):
+    reads = re.search(r"JOB_COMPLETION_INDEX|params\.task|TASK_COUNT", f"{text}{draft.fields.get('env', {})}")
+    if not reads and draft.fields.get("array") in (None, {"parallel": 1}):
         hint = "start the run again with `gen rerun --resume`, if it has not ended within its time"
         draft.drop(draft.place, "`--array`", "its tasks run the same program with the same values", hint)
         if draft.fields.pop("array", None):

@@ -221,18 +221,18 @@ _RANGE: Final = regex(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})(?::(?P<step>\d{1
 _UNITS: Final = {"K": "Ki", "": "Mi", "M": "Mi", "G": "Gi", "T": "Ti"}
 
 
-def layout_of(options: Sequence[Option]) -> Layout:
+def layout_of(options: Sequence[Option], *, as_sweep: bool = False) -> Layout:
     """The sizes alone."""
-    return allocation(options)[0]
+    return allocation(options, as_sweep=as_sweep)[0]
 
 
-def allocation(options: Sequence[Option]) -> tuple[Layout, Fields]:
+def allocation(options: Sequence[Option], *, as_sweep: bool = False) -> tuple[Layout, Fields]:
     """The sizes alone, and the fields of a job with them."""
     draft = JobDraft("job", "batch", "team", Location(""), Findings())
-    return _sizes(draft, {one.name: one for one in options}, Site()), draft.fields
+    return _sizes(draft, {one.name: one for one in options}, Site(), as_sweep=as_sweep), draft.fields
 
 
-def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site) -> Layout:
+def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: Site, *, as_sweep: bool) -> Layout:
     """Set the fields; `of_step` are the options of `srun`, which override those of the script."""
     given, own = {one.name: one.value for one in options}, {one.name for one in of_step}
     for one in (one for one in of_step if one.name in _OF_ALLOCATION and one.value != given.get(one.name)):
@@ -249,13 +249,13 @@ def carry(draft: JobDraft, options: list[Option], of_step: list[Option], site: S
             )
             why, hint = REASONS.get(one.name, (unknown, "check whether the job needs it"))
             draft.drop(one.place, f"`--{one.name}`", why, hint)
-    layout = _sizes(draft, last, site)
+    layout = _sizes(draft, last, site, as_sweep=as_sweep)
     _life(draft, last)
     _place(draft, last, site)
     return layout
 
 
-def _sizes(draft: JobDraft, last: dict[str, Option], site: Site) -> Layout:
+def _sizes(draft: JobDraft, last: dict[str, Option], site: Site, *, as_sweep: bool) -> Layout:
     nodes = _number(draft, last.get("nodes")) or 1
     per_node = _number(draft, last.get("ntasks-per-node") or last.get("tasks-per-node"))
     tasks = _number(draft, last.get("ntasks")) or _tasks_of_gpus(last)
@@ -272,7 +272,7 @@ def _sizes(draft: JobDraft, last: dict[str, Option], site: Site) -> Layout:
     if given or (of_gpus and gpus):
         draft.set(cpus * per_node if given else (of_gpus or 1) * gpus, "cpu", place=draft.place)
     _memory(draft, last, cpus * per_node, gpus, site)
-    indices = _array(draft, last.get("array"), nodes)
+    indices = _array(draft, last.get("array"), in_pods=nodes == 1 and not as_sweep)
     array = "array" in draft.fields
     return Layout(
         nodes=nodes,
@@ -350,8 +350,8 @@ def _memory(draft: JobDraft, last: dict[str, Option], cpus: int, gpus: int, site
             draft.drop(option.place, f"`--{name}=0`", "a pod cannot request all memory of its node", hint)
 
 
-def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...]:
-    """Indices of the tasks. Tasks of one node are an array; those of several nodes, or with gaps, a sweep."""
+def _array(draft: JobDraft, option: Option | None, *, in_pods: bool) -> tuple[int, ...]:
+    """Indices of the tasks. Tasks `in_pods` of one job are an array; others, and those with gaps, a sweep."""
     if option is None:
         return ()
     text, percent, limit = option.value.partition("%")
@@ -362,7 +362,7 @@ def _array(draft: JobDraft, option: Option | None, nodes: int) -> tuple[int, ...
         draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `0-9` or `1,3,5`")
         return ()
     first, *others = dict.fromkeys(indices)
-    if nodes == 1 and others and [*dict.fromkeys(indices)] == list(range(first, first + len(others) + 1)):
+    if in_pods and others and [*dict.fromkeys(indices)] == list(range(first, first + len(others) + 1)):
         parallel = int(limit) if limit.isdecimal() and len(limit) < len(str(MAX_PODS)) else 0
         limited = 0 < parallel <= len(others)
         draft.set({"parallel": parallel} if limited else True, "array", place=option.place)

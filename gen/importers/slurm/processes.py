@@ -24,7 +24,7 @@ from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, Layout, Site, is_of_machines, is_silent
+from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, Layout, Site, is_of_machines, is_silent
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.steps import (
     RENDEZVOUS,
@@ -39,7 +39,7 @@ from gen.importers.slurm.steps import (
 )
 from gen.job.launchers import base, deepspeed, mpirun
 
-_OF_RUN: Final = frozenset({"{{ run.id }}", "{{ params.task }}"})
+_OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
 """Expressions, which have a value before a shell reads the command."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
 """First words of commands that a shell runs itself."""

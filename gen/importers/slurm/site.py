@@ -305,6 +305,9 @@ def names_of(options: Mapping[str, str]) -> dict[str, str]:
     return {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
 
 
+TASK: Final = marked("{{ params.task }}")  # of an array that is a sweep
+
+
 def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str, str]:
     """The variables of Slurm in the batch part, and those that the user gives."""
     constants = {
@@ -327,7 +330,7 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
     elif len(layout.indices) == 1 and not layout.array:
         constants |= {"SLURM_ARRAY_TASK_ID": str(layout.indices[0]), "SLURM_ARRAY_TASK_COUNT": "1"}
     elif layout.indices:
-        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX" if layout.array else "{{ params.task }}")
+        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX") if layout.array else TASK
         constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
     return {**constants, **layout.names, **values}
 

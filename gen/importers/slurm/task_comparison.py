@@ -191,7 +191,8 @@ def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> 
     options, _ = directives(text, given.file, Findings())
     options = with_nodes([with_values(one, values, {}) for one in options], values, site.nodes, Findings())
     alone = {name for name, uses in images.items() if uses_of(name, text) == uses}
-    return _Input(text=text, options=options, layout=layout_of(options), values=values, name=job.name, images=alone)
+    layout = layout_of(options, as_sweep="array" not in job.fields)
+    return _Input(text=text, options=options, layout=layout, values=values, name=job.name, images=alone)
 
 
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
@@ -223,9 +224,8 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         **{name: value for name, value in script.values.items() if name.isidentifier()},
     }
     if layout.indices:
-        first = layout.indices[0]
-        env["SLURM_ARRAY_TASK_ID"] = str(first + index if layout.array else layout.indices[index])
-        env["SLURM_ARRAY_TASK_COUNT"] = str(job.fields.get("workers", len(layout.indices)))
+        env["SLURM_ARRAY_TASK_ID"] = str(layout.indices[0] + index if layout.array else layout.indices[index])
+        env["SLURM_ARRAY_TASK_COUNT"] = str(job.fields["workers"] if layout.array else len(layout.indices))
     folder = posixpath.join(HOME, script.values.get("PWD", ""))
     for option in script.options:
         env |= exported_by([option])

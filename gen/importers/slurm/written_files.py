@@ -11,12 +11,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Location, regex
+from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import MARKED, RUN, RUN_ID, Value, source_text, sources
+from gen.importers.slurm.expansion import MARKED, RUN, RUN_ID, Value, is_known, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, AnyStep, DroppedPart, Step, joined, needed_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import CONDA, MODULES, OWN_ENVIRONMENT
+from gen.importers.slurm.site import CONDA, MODULES, OF_KIND, OWN_ENVIRONMENT, carry_values_of_file
 
+_FOLDER: Final = "/etc/job"
+"""Folder of files that the script writes into its working directory."""
 _PATTERNS: Final = regex(r"(?<![^\s\"'=(])(?<!>)(?<!> )[\w./${}+,-]*[*?][\w./${}+,*?-]+|(?<![^\s\"'=(])[\w./-]+/\*")
 """Patterns of files, other than behind `>`."""
 
@@ -146,3 +149,31 @@ def follow_tasks(script: BatchScript, readers: Sequence[tuple[Sequence[Step], Ma
 
 def _with_values(text: str, own: Mapping[str, str]) -> str:
     return _VALUE.sub(lambda match: source_text(own.get(match[1] or match[2], match[0])), text)
+
+
+def carry_files(draft: JobDraft, script: BatchScript, runs: list[AnyStep]) -> list[AnyStep]:
+    """The files that the script writes as `files`, and the programs with their paths there."""
+    reported = set[Location]()
+    for path, (content, place) in script.files.items():
+        name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
+        target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
+        if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
+            message = f"the script writes `{cut(name)}` with values that are known only on the machines"
+            if place not in reported:
+                draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
+            reported.add(place)
+            continue
+        if re.search(r"\bsrun\b", re.sub(r"(?m)^\s*#.*$", "", content)):
+            message = f"`srun` in `{cut(name)}` does not work in a pod"
+            draft.cannot_run(place, message, "write its commands in the place where the script starts it")
+        draft.set(literal(content), "files", target, place=place)
+        known = {*script.exported, *script.variables, *OF_KIND}
+        carry_values_of_file(draft, name, content, script.constants, known, place)
+        written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
+        runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
+        runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
+        runs = [one for one in runs if one.words[:1] != ("rm",) or {*one.words[1:]} - {"-f"} != {target}]
+        start = re.match(r"#!\s*(?:/\S*/)?(?:env +)?(\S+)", content)  # no file of a job is executable
+        inner = start[1] if start is not None else "bash"
+        runs = [replace(one, words=(inner, *one.words)) if one.words[:1] == (target,) else one for one in runs]
+    return runs

@@ -130,6 +130,7 @@ def test_variables_of_slurm_have_the_values_of_the_pods() -> None:
         (["--array=1-300"], {"workers": 300, "array": True}, "$((JOB_COMPLETION_INDEX + 1))"),
         (["--array=1,3,5"], {"sweep": {"matrix": {"task": [1, 3, 5]}}}, "{{ params.task }}"),
         (["-N 2", "--array=0-1"], {"workers": 2, "sweep": {"matrix": {"task": [0, 1]}}}, "{{ params.task }}"),
+        (["-N 1", "-n 2", "--array=0-1"], {"kind": "mpi", "sweep": {"matrix": {"task": [0, 1]}}}, "{{ params.task }}"),
     ],
 )
 def test_arrays_of_one_node_are_arrays_and_others_sweeps(
@@ -137,7 +138,22 @@ def test_arrays_of_one_node_are_arrays_and_others_sweeps(
 ) -> None:
     made = job(script(*directives, body="srun run $SLURM_ARRAY_TASK_ID")).fields
     assert fields.items() <= made.items()
-    assert made["command"] == f"run {index}"
+    assert made["command"].removeprefix("mpirun ") == f"run {index}"
+
+
+@for_each(
+    ("option", "fields"),
+    [("0-3", {"workers": 4, "array": True}), ("0-3%2", {"workers": 4, "array": {"parallel": 2}}), ("0-3%1", {})],
+)
+def test_an_array_whose_program_does_not_read_its_number(option: str, fields: dict[str, Any]) -> None:
+    made, found = read(script("-N 1", f"--array={option}", body="wandb agent a/b/c"))
+    assert {name: made[0].fields[name] for name in ("workers", "array") if name in made[0].fields} == fields
+    assert [one.message.partition(":")[0] for one in found] == ["`--array` is not carried"] * (not fields)
+
+
+def test_a_variable_has_the_task_of_a_sweep() -> None:
+    made = job(script("-N 2", "--array=0-1", body="export A=t$SLURM_ARRAY_TASK_ID B=$SLURM_ARRAY_TASK_ID\na"))
+    assert made.fields["env"] == {"A": "t{{ params.task }}", "B": "{{ params.task }}"}
 
 
 @for_each(

@@ -81,6 +81,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1", "--array=1-3"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
         (("-N 1", "--array=1,5"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
         (("-N 1", "--array=1-9%1"), "python a.py"),
+        (("-N 1", "-n 2", "--array=1-2"), "export A=$SLURM_ARRAY_TASK_ID\nsrun python a.py $A $SLURM_ARRAY_TASK_COUNT"),
         (("-N 1",), "export OUT=/tmp/x MODE=b\nfor i in 1 2; do python a.py $i; done"),
         (("-N 1",), "python a.py &\n./b"),
         (("-N 1",), "srun --new-option --label python a.py"),
