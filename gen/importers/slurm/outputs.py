@@ -242,3 +242,15 @@ def file_of_tee(*, hides: bool) -> tuple[str, str, str]:
     status = ", and the status is that of the program instead of `tee`" if hides else ""
     hint = "read the logs with `gen logs`, or redirect the output in `command`"
     return "the file of `tee`", f"the cluster keeps the logs{status}", hint
+
+
+def output_of_tee(parts: Sequence[str]) -> tuple[str, str]:
+    """`| tee` and its file as the output of a program. `parts` are those of a pipeline of both; others have no file."""
+    match = _TEE.fullmatch(parts[-1])
+    if match is None or parts[2:] != parts[-1:]:
+        return "", ""
+    merges = parts[1] == "|&" or "2>&1" in parts[0]
+    return f"{'2>&1 ' * merges}| tee{' -a' * bool(match[1])}", match[2].strip("\"'")
+
+
+_TEE: Final = regex(r"tee\s+(-a\s+|--append\s+)?([^\s-]\S*|\"[^\s\"]+\")")

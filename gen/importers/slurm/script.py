@@ -21,7 +21,7 @@ from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
-from gen.importers.slurm.outputs import file_of_tee
+from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.traps import OF_STATUS, end_of_check
@@ -205,7 +205,11 @@ class BatchScript(BatchCommands):
             self.steps[-1] = replace(self.steps[-1], input=self.local(self.value(files[0])))
         elif len(self.steps) > before and (output := self.output_file(node))[1]:
             self.steps[-1] = replace(self.steps[-1], output=output)
-        elif len(self.steps) > before and self.steps[-1].words[:1] not in (("mkdir",), ("rm",)):
+        elif (
+            len(self.steps) > before
+            and self.steps[-1].words[:1] not in (("mkdir",), ("rm",))
+            and any(one and not one[0].isdecimal() for one in targets)
+        ):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
         elif files and is_silent(program):
@@ -222,7 +226,10 @@ class BatchScript(BatchCommands):
             return
         if len(self.steps) == before:
             return
-        if programs[:1] == ["tee"]:
+        sign, file = output_of_tee([*map(self.text, node.children)])
+        if file and self.is_read(file, node.end_byte) and not self.steps[-1].output[1]:
+            self.steps[-1] = replace(self.steps[-1], output=(sign, self.local(self.value(file)).removeprefix("./")))
+        elif programs[:1] == ["tee"]:
             tested = self.stops or (node.parent is not None and node.parent.type in ("list", "if_statement"))
             self.leave(node, *file_of_tee(hides=tested and not self.pipes_fail))
         hint = "add it to `command`, if the run needs it"
@@ -324,7 +331,7 @@ class BatchScript(BatchCommands):
         if name and (before is None or status is None or status[1] != name):
             return False
         before = self.before_one(before, "comment") if name and before is not None else before
-        is_part = "PIPESTATUS" in text and "|" in self.steps[-1].text
+        is_part = "PIPESTATUS" in text and "|" in f"{self.steps[-1].text}{self.steps[-1].output[0]}"
         return before is not None and not is_part and self.place(before) == self.steps[-1].place
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:

@@ -59,7 +59,7 @@ def _end(run: Run, last: Run) -> str:
 
 def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
-    of_script = (one.text for one in runs if one.stops is not None)
+    of_script = (f"{one.text} {one.output[0]}" for one in runs if one.stops is not None)
     on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
     made, now, around = list[Run](), False, list[tuple[Shell, bool]]()
     for at, run in enumerate(runs):

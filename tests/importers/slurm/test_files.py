@@ -64,6 +64,10 @@ def test_a_carried_file_has_the_variables_of_the_script() -> None:
         ("a > l/b.log\nc l/*", "a > l/b.log\nc l/*"),
         ("a > b.log\nc *.log", "a > b.log\nc *.log"),
         ("a > b.log\nc *.txt", "a\nc *.txt"),
+        ("a 2>&1 | tee b.log\nc b.log", "a 2>&1 | tee b.log\nc b.log"),
+        ("srun a |& tee -a $PWD/b.log\nc $PWD/b.log", "a 2>&1 | tee -a b.log\nc ./b.log"),
+        ("a | tee b.log\nc d.log", "a\nc d.log"),
+        ("a 2>&1 | tee b.log\nif [ ${PIPESTATUS[0]} -ne 0 ]; then exit 1; fi\nc b.log", "a 2>&1 | tee b.log\nc b.log"),
     ],
 )
 def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -> None:
@@ -76,6 +80,7 @@ def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -
         ("echo a > b\npython a.py", 5, "the file `b` is not carried: gen writes no files of the batch part"),
         ("echo $(curl x) > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
         ("srun hostname > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
+        ("python a.py 2>&1 | tee b", 5, "the file of `tee` is not carried: the cluster keeps the logs"),
         ("python a.py > b", 5, "the redirection of the output is not carried: the cluster keeps the logs"),
         (HOSTS, 7, "the file `hosts.txt` is not carried: it is made of one that no pod has"),
     ],
@@ -83,6 +88,12 @@ def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -
 def test_a_file_that_is_not_carried_has_its_line(body: str, line: int, message: str) -> None:
     _, found = read(script(*NODE, body=body, interpreter=BASH))
     assert [one.message for one in found if one.place.line == line and one.message == message], found
+
+
+@for_each("body", ["python a.py 2>&1", "set -o pipefail\npython a.py 2>&1 | tee b\npython c.py b"])
+def test_errors_that_go_to_the_output_have_no_finding(body: str) -> None:
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    assert [one.message for one in found] == []
 
 
 @for_each(
