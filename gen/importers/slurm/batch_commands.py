@@ -224,7 +224,9 @@ class BatchCommands(BatchValues):
         """Add lines with the values of the variables that a text for the shell of the pod reads."""
         for line in self.assignments(text, names):
             name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
-            last = next((one for one in reversed(self.steps) if name in (one.sets, *assigned_in(one.text))), None)
+            sets = (one for one in reversed(self.steps) if name in (one.sets, *assigned_in(one.text)))
+            arguments = (one for one in reversed(self.steps) if one.text.startswith("set -- "))
+            last = next(arguments if line.startswith("set -- ") else sets, None)
             if last is None or last.text != line:
                 self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
 
@@ -248,7 +250,7 @@ class BatchCommands(BatchValues):
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
-        self.assign_before("", self.at, VARIABLE.findall(answer))
+        self.assign_before(answer, self.at, VARIABLE.findall(answer))
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own

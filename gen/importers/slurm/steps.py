@@ -394,7 +394,7 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
         outputs = [part.replace(r"\$", "") for word in words for part in sources(word)]
         texts = [*map(expanded_part, (*outputs, run.text))]
         texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
-        known |= {*assigned_in(run.text)}
+        known |= {*assigned_in(run.text), *(map(str, range(10)) if run.text.startswith("set -- ") else ())}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             is_known = name in known and not (run.words and name in script.early - (_GIVEN - OF_KIND))
             if not is_known and not (run.text and name in of_shell):

@@ -55,7 +55,7 @@ _USE: Final = regex(
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
-_ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\bfor\s+\w+\s*[;\n]\s*do\b")
+_ARGUMENTS: Final = regex(r"\$\{?[@*#](?![A-Za-z_])|\$\{[1-9]\d*[^}\w]|\bfor\s+\w+\s*[;\n]\s*do\b")
 """All arguments in a construct of the shell."""
 _INPUT: Final = regex(r"here(?:string|doc)_redirect|file_redirect \d*<")
 OF_FILE: Final = regex(r"(?<!\S)-[defhrswxLS]\s")

@@ -355,6 +355,7 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     inner.variables |= dict(called.assigned)
     inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
     inner.set_arguments(behind[1:])
+    inner.variables |= dict.fromkeys(("0",) if behind else (), "".join(behind[:1]))
     inner.stops = any(re.match("-[a-zA-Z]*e", one) for one in called.words[1:at])
     inner.variables |= {name: value for name, value in of_outer.items() if name not in reader.variables}
     for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}):

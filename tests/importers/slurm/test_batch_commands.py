@@ -552,6 +552,8 @@ def test_a_file_is_continued() -> None:
         ("f() { while (( $# )); do a $(( $1 + ${1} * 2 )); shift; done; }\nf 1 2", "a 3\na 6"),
         ("f() { until [ $# = 0 ]; do a $1; shift; done; }\nf 1 2", "a 1\na 2"),
         ("set -- 1 '2 3'\nif ask; then a \"$@\" $1; fi", "set -- 1 '2 3'\nif ask; then a \"$@\" 1; fi"),
+        ('bash -c \'b; exec "$0" "$@"\' python a.py 1', "b\npython a.py 1"),
+        ('set -- 1 2\na $(b "$@" ${2:-3})\nc $(b $#)', 'set -- 1 2\na $(b "$@" ${2:-3})\nc $(b $#)'),
         ("f() { if ask; then a \"$1\"; fi; }\nf '<b>'", "set -- '<b>'\nif ask; then a \"$1\"; fi"),
         ("f() { if ask; then a; shift; fi; b $1; }\nf 1", "f() { if ask; then a; shift; fi; b $1; }\nf 1"),
         ('IFS=,; set -- 1,2; a $1 "$1" x,y', "a 1 2 1,2 x,y"),
