@@ -38,6 +38,9 @@ def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
         stops = several and any(runs[number].stops for number in at[:-1]) and not end.stops
         ends_all = end.stops or end.otherwise.startswith("exit")
         ends_itself = behind != [] and (None in ended or (not ends_all and (stops or ended)))
+        # a failure in front of `&&` does not end the script, but that of a shell does
+        hides = end.joined and end.stops is True and not (end.otherwise or any(one.joined for one in behind[:1]))
+        ends_itself = ends_itself or (hides and several and behind != [])
         if in_background := shell.in_background and end.background and several:
             what, why = "the background of all but the last program", "they start one by one"
         else:
@@ -47,7 +50,9 @@ def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
             draft.drop(end.place, what, why, "write them as `( … )` into `command`")
         elif in_background or ends_itself:
             needed.add(shell)
-        if several and (shell in needed or not behind):
+        if hides and all(runs[number].joined for number in at[1:]):
+            made[first : last + 1] = [replace(one, stops=end.stops) for one in made[first : last + 1]]
+        elif several and (shell in needed or not behind):
             made[last] = replace(made[last], stops=runs[at[-2]].stops)
     return [replace(one, shells=tuple(shell for shell in one.shells if shell in needed)) for one in made]
 
@@ -70,7 +75,10 @@ def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             rest = [one for one in runs[at:] if one.shells[:depth] == outside]
             given = (*(one.stops for one in inside), *(one.stops for one in rest))
             stops = now if "$?" in run.text and not inside else next((one for one in given if one is not None), now)
-            if stops is not now and sum(one.words[:1] not in (("wait",), ("sleep",)) for one in rest) > 1:
+            if (
+                stops is not now
+                and sum(not one.joined and one.words[:1] not in (("wait",), ("sleep",)) for one in rest) > 1
+            ):
                 now = stops
                 made.append(Run(words=(), text=on if now else "set +e", place=run.place, shells=outside))
             around += [(one, now) for one in inside]

@@ -105,11 +105,10 @@ def runs_of(
             readers.append((inner, own))
             if step.output[1] and not inner:  # of a program that only shows something
                 script.written[step.output[1]] = None, step.place
-            ends = {name: getattr(step, name) for name in ("background", "input", "output")}
             in_background = step.background and not any(one.in_background for one in step.shells)
             inner = in_shell(inner, step.stops, in_background=in_background)
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
-            inner[-1:] = [replace(one, **ends, otherwise=one.otherwise or step.otherwise) for one in inner[-1:]]
+            inner[-1:] = [_ended(one, step) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
@@ -137,6 +136,13 @@ def runs_of(
     script.left += other_images(options.values(), of_step)
     script.left += lost_options([one for at, one in options.items() if at != started[-1]], of_step)
     return runs, of_step
+
+
+def _ended(last: Step, of_srun: Step) -> Step:
+    """The last program of a task, with what is behind its `srun`."""
+    output = of_srun.output if of_srun.output[1] else last.output
+    ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
+    return replace(last, **ends, otherwise=last.otherwise or of_srun.otherwise)
 
 
 def _in_tasks(

@@ -64,6 +64,8 @@ def test_a_carried_file_has_the_variables_of_the_script() -> None:
         ("a > l/b.log\nc l/*", "a > l/b.log\nc l/*"),
         ("a > b.log\nc *.log", "a > b.log\nc *.log"),
         ("a > b.log\nc *.txt", "a\nc *.txt"),
+        ("srun bash -c 'a > b.log'\nc b.log", "a > b.log\nc b.log"),
+        ("srun sh -c 'a < b > c'\nd c", "a < b > c\nd c"),
         ("a 2>&1 | tee b.log\nc b.log", "a 2>&1 | tee b.log\nc b.log"),
         ("srun a |& tee -a $PWD/b.log\nc $PWD/b.log", "a 2>&1 | tee -a b.log\nc ./b.log"),
         ("a | tee b.log\nc d.log", "a\nc d.log"),
