@@ -19,11 +19,13 @@ from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines
-from gen.importers.slurm.srun import exported_by, why_of_machines, why_of_part
+from gen.importers.slurm.srun import READ, exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import deepspeed, mpirun
 
+_OF_NODES: Final = ("NNODES", "NODE_RANK")
+"""Variables that a kind may set for `torchrun` only."""
 _TEMPLATES: Final = regex(rf"({re.escape(RUN)}|{re.escape(TASK)})")
 
 
@@ -41,8 +43,10 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
-        elif name in reserved:
-            draft.drop(place, f"the variable `{name}`", "a pod has one of its own", "pass the value by another name")
+        elif name in (*reserved, "NODE_RANK"):
+            own = ("a pod has one of its own", "pass the value by another name")
+            of_rank = ("a pod has its number in `$RANK`", READ)
+            draft.drop(place, f"the variable `{name}`", *(own if name in reserved else of_rank))
         elif is_part(name, text, script, runs):
             draft.drop(place, f"the variable `{name}`", *why_of_part(text))
         elif is_known(text):
@@ -76,6 +80,7 @@ def carry_export(draft: JobDraft, options: Sequence[Option]) -> None:
 def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[str], *, of_mpi: bool) -> bool:
     """Whether the pods of a job have a value of their own for a variable, or read it from a Secret."""
     of_kind = name in OF_KIND and (not of_mpi or name in RENDEZVOUS)
+    of_kind = of_kind and not (name in _OF_NODES and f"PET_{name}" in reserved)
     of_kind = of_kind or (of_mpi and is_of_process(name, value))
     of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
     of_kind = of_kind or (of_container(name) and bool(script.images))  # whose programs have it

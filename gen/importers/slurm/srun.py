@@ -102,8 +102,11 @@ WITHOUT_HOSTS: Final = "use `$MASTER_ADDR`, or a launcher that gen gives the hos
 def why_of_part(text: str) -> tuple[str, str]:
     """The reason and the remedy for a variable with a part of the command, which the job lacks."""
     if " " not in text and any("$MASTER_ADDR" in one for one in sources(text)):
-        return "a pod has the address of the first one in `$MASTER_ADDR`", "read that in the program, if it needs it"
+        return "a pod has the address of the first one in `$MASTER_ADDR`", READ
     return "the command has its value", "add it to `env` if the program reads it"
+
+
+READ: Final = "read that in the program, if it needs it"
 
 
 def why_of_machines(script: BatchScript, name: str) -> tuple[str, str]:

@@ -55,3 +55,14 @@ def test_a_number_in_a_file_is_not_a_secret() -> None:
 def test_a_number_of_pods_that_the_pods_have_is_not_reported(value: str, named: bool) -> None:
     _, found = read(script("-N 2", "--ntasks-per-node=1", body=f"export NNODES={value}\nsrun python a.py"))
     assert any("of `NNODES` is not carried" in one.message for one in found) == named
+
+
+def test_the_numbers_of_nodes_are_for_programs_of_torchrun_too() -> None:
+    body = (
+        "export NNODES=$SLURM_NNODES NODE_RANK=$SLURM_NODEID\nsrun torchrun --nnodes 2 --rdzv_endpoint $(hostname) a.py"
+    )
+    made, found = read(script("-N 2", "--ntasks-per-node=1", "--gpus-per-node=8", body=body))
+    assert made[0].fields["env"] == {"NNODES": "2"}
+    assert [one.message for one in found] == [
+        "the variable `NODE_RANK` is not carried: a pod has its number in `$RANK`",
+    ]
