@@ -38,7 +38,15 @@ from gen.importers.slurm.site import (
     report_incomplete,
     without_placeholders,
 )
-from gen.importers.slurm.srun import WITHOUT_HOSTS, exported_by, lost_nodes, remedy_of_file, starts_ray, word_of_folder
+from gen.importers.slurm.srun import (
+    WITHOUT_HOSTS,
+    exported_by,
+    lost_nodes,
+    remedy_of_file,
+    starts_ray,
+    with_nodes,
+    word_of_folder,
+)
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import with_traps
@@ -98,7 +106,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     of_site = {name: one for name, one in site.places.items() if name in site.define.keys() - given.define.keys()}
     options = [with_values(one, values, of_site) for one in options]
     options = [one for one in options if one.place not in map(of_site.get, unfinished)]
-    options = processes.with_nodes(options, values, site.nodes, found)
+    options = with_nodes(options, values, site.nodes, found)
     values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):

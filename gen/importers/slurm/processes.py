@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, names, regex
-from gen.base.codes.imports import NOT_CARRIED
+from gen.base import Location, names, regex
 from gen.base.findings import counted
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
@@ -165,39 +164,6 @@ def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> R
     return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
 
 
-_GPUS: Final = 8
-_CPUS: Final = 128
-"""Those of a node, if no site file has them."""
-_MOST: Final = 16
-"""GPUs that a node can have."""
-
-
-def with_nodes(
-    options: list[Option], values: Mapping[str, str], node: Mapping[str, str], found: Findings
-) -> list[Option]:
-    """The options with the number of nodes that Slurm chooses, if they have none. `node` is that of a site file."""
-    last = {one.name: one for one in options}
-    layout, tasks = layout_of(options), last.get("ntasks", last.get("gpus", last.get("gpus-per-task")))
-    if "nodes" in last or layout.nodes > 1 or not options:
-        return options
-    place = tasks.place if tasks is not None else options[0].place
-    given = values.get("SLURM_NNODES", values.get("SLURM_JOB_NUM_NODES", ""))
-    if given.isdecimal():
-        return [*options, Option("nodes", given, place)]
-    of_node = layout_of([one for one in options if one.name in ("gres", "gpus-per-node")]).gpus
-    total = layout.gpus if {"gpus", "gpus-per-task"} & last.keys() else 0
-    nodes, is_known = max(-(-total // (of_node or int(node.get("gpus") or _GPUS))), 1), of_node > 0 or total <= _GPUS
-    if layout.per_node > max(of_node, total, 1):  # they share GPUs, or have none
-        cpus, needed = node.get("cpu", ""), layout.per_node * layout.cpus_per_task
-        nodes = max(nodes, -(-needed // (int(cpus) if cpus.isdecimal() and int(cpus) else _CPUS)))
-        is_known = nodes == 1 and (of_node == 0 or cpus.isdecimal())
-    if not is_known:
-        what = f"the number of nodes for {counted(layout.per_node, 'task')}"
-        hint = "set `--nodes`, or give it with `--define SLURM_NNODES=NUMBER`"
-        found.warning(NOT_CARRIED, place, f"{what} is not carried: Slurm chooses it, and the job has {nodes}", hint)
-    return [*options, Option("nodes", str(nodes), place)] if nodes > 1 else options
-
-
 def processes_of(given: Options) -> tuple[str, str]:
     """The option of a launcher for its processes as it is written, and their number on each pod, as far as known."""
     if base.ALL_PROCESSES not in given.values:
@@ -225,6 +191,8 @@ def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
 
 
 _BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
+_MOST: Final = 16
+"""GPUs that a node can have."""
 
 
 def whole_nodes(
@@ -261,35 +229,39 @@ def whole_nodes(
 
 
 def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]) -> list[Run]:
-    """The programs, of which those that run at the same time in a pod have GPUs of their own, as `srun` gives them. The
-    pod has the sizes of the script, and not those of one program.
-    """
+    """The programs with the GPUs that `srun` gives them. Programs that run at the same time have other ones."""
     layout, fields = allocation(options)
     made: list[Run] = []
     in_one_pod = all(one.nodes < layout.nodes for one in runs if one.by_srun) or layout.nodes == 1
     first, running, behind = 0, False, {run.shells[:1]: run.background for run in runs if run.shells}
     of_shells: dict[tuple[Shell, ...], tuple[str, str]] = {}
+    most = [
+        gpus_of_step(one) or fields.get("gpus", 0) for one in runs if one.by_srun and one.nodes == layout.nodes == 1
+    ]
+    if "gpus" in draft.fields and most:
+        draft.fields["gpus"] = max(draft.fields["gpus"], *most)
     for run in runs:
         if run.words[:1] == ("wait",):
             first, running = 0, False
         starts = run.by_srun and run.words != () and run.per_node == run.nodes == 1 and in_one_pod
         known = of_shells.get(run.shells)
         made.append(run if known is None else replace(run, assigned=(known, *run.assigned)))
-        if not starts or known or not (run.background or running or behind.get(run.shells[:1])):
+        running = running or (starts and not known and (run.background or behind.get(run.shells[:1], False)))
+        if not starts or known or not (running or layout.nodes == 1):
             continue
-        running = True
-        draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
+        if running:
+            draft.fields |= {name: fields[name] for name in ("cpu", "gpus", "memory") if name in fields}
         every, own = int(draft.fields.get("gpus", 0)), gpus_of_step(run)
         if 0 < own < every and not DEVICES & {name for name, _ in run.assigned}:
             if first + own > every:
                 first = 0
-                what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
                 if layout.nodes == 1:  # other nodes are reported
+                    what, hint = f"the wait for {counted(own, 'free GPU')}", "write `wait` before it in `command`"
                     draft.drop(run.place, what, f"all programs start at once, on {counted(every, 'GPU')}", hint)
             devices = "CUDA_VISIBLE_DEVICES", ",".join(map(str, range(first, first + own)))
             of_shells |= {run.shells: devices} if run.shells else {}
             made[-1] = replace(run, assigned=(devices, *run.assigned))
-            first += own
+            first += own if running else 0
     return made
 
 

@@ -193,8 +193,9 @@ class BatchScript(BatchCommands):
             what = f"bash reads the file `{self.value(files[0])[:60]}` here, and does not run this line without it"
             self.refuse(self.place(node), what, "quote the `<`, or remove it")
             return
-        is_read = program in OF_LOGS and files and self.is_read(files[-1], node.end_byte)
-        if files and kept and program not in FOLLOWED and (is_read or self.starts_program(node)):
+        may_keep = program in OF_LOGS or body.type == "pipeline"
+        is_read = may_keep and files != [] and self.is_read(files[-1], node.end_byte)
+        if files and (kept or is_read) and program not in FOLLOWED and (is_read or self.starts_program(node)):
             self.as_it_is(node)
             made = self.output_file(node)[1] if program in OF_LOGS else ""
             self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)

@@ -1,4 +1,4 @@
-"""Requests of `srun`: nodes, tasks, GPUs, and variables of tasks; and remedies for what only its nodes have."""
+"""Requests for nodes, tasks, GPUs, and variables of tasks; and remedies for what only the nodes of `srun` have."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
+from gen.base.codes.imports import NOT_CARRIED
+from gen.base.findings import counted
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import marked, source_text, sources
-from gen.importers.slurm.options import HANDLED, REASONS, Option, options_of
+from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
 from gen.importers.slurm.programs import DroppedPart, Step, command_at
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout, Site
@@ -207,6 +209,37 @@ def gpus_of_step(step: Step) -> int:
     if given and given[-1].name == "gres" and words[0] != "gpu":
         return 0
     return int(words[-1][:6]) if words[-1].isdecimal() else 1
+
+
+_GPUS: Final = 8
+_CPUS: Final = 128
+"""Those of a node, if no site file has them."""
+
+
+def with_nodes(
+    options: list[Option], values: Mapping[str, str], node: Mapping[str, str], found: Findings
+) -> list[Option]:
+    """The options with the number of nodes that Slurm chooses, if they have none. `node` is that of a site file."""
+    last = {one.name: one for one in options}
+    layout, tasks = layout_of(options), last.get("ntasks", last.get("gpus", last.get("gpus-per-task")))
+    if "nodes" in last or layout.nodes > 1 or not options:
+        return options
+    place = tasks.place if tasks is not None else options[0].place
+    given = values.get("SLURM_NNODES", values.get("SLURM_JOB_NUM_NODES", ""))
+    if given.isdecimal():
+        return [*options, Option("nodes", given, place)]
+    of_node = layout_of([one for one in options if one.name in ("gres", "gpus-per-node")]).gpus
+    total = layout.gpus if {"gpus", "gpus-per-task"} & last.keys() else 0
+    nodes, is_known = max(-(-total // (of_node or int(node.get("gpus") or _GPUS))), 1), of_node > 0 or total <= _GPUS
+    if layout.per_node > max(of_node, total, 1):  # they share GPUs, or have none
+        cpus, needed = node.get("cpu", ""), layout.per_node * layout.cpus_per_task
+        nodes = max(nodes, -(-needed // (int(cpus) if cpus.isdecimal() and int(cpus) else _CPUS)))
+        is_known = nodes == 1 and (of_node == 0 or cpus.isdecimal())
+    if not is_known:
+        what = f"the number of nodes for {counted(layout.per_node, 'task')}"
+        hint = "set `--nodes`, or give it with `--define SLURM_NNODES=NUMBER`"
+        found.warning(NOT_CARRIED, place, f"{what} is not carried: Slurm chooses it, and the job has {nodes}", hint)
+    return [*options, Option("nodes", str(nodes), place)] if nodes > 1 else options
 
 
 def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int, int]:

@@ -66,6 +66,8 @@ def test_a_carried_file_has_the_variables_of_the_script() -> None:
         ("a > b.log\nc *.txt", "a\nc *.txt"),
         ("srun bash -c 'a > b.log'\nc b.log", "a > b.log\nc b.log"),
         ("srun sh -c 'a < b > c'\nd c", "a < b > c\nd c"),
+        ("a | sort -u > b\nc b", "a | sort -u > b\nc b"),
+        ("a 2>&1 | grep b > c.log\nd c.log", "a 2>&1 | grep b > c.log\nd c.log"),
         ("a 2>&1 | tee b.log\nc b.log", "a 2>&1 | tee b.log\nc b.log"),
         ("srun a |& tee -a $PWD/b.log\nc $PWD/b.log", "a 2>&1 | tee -a b.log\nc ./b.log"),
         ("a | tee b.log\nc d.log", "a\nc d.log"),

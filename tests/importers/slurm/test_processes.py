@@ -496,6 +496,12 @@ def test_programs_that_run_at_the_same_time_have_gpus_of_their_own(body: str, ex
     assert {name: made[name] for name in ("gpus", "cpu", "memory")} == {"gpus": 4, "cpu": 32, "memory": "64Gi"}
 
 
+def test_a_program_has_as_many_gpus_as_its_srun_gives_it() -> None:
+    made = job(script(*FOUR, body="srun -n1 a\nsrun -n1 --gres=gpu:2 b")).fields
+    assert (made["command"], made["gpus"]) == ("a\nCUDA_VISIBLE_DEVICES=0,1 b", 4)
+    assert job(script(*FOUR, body="srun -n1 --gres=gpu:2 b")).fields["gpus"] == 2
+
+
 PORTS = "port() { comm -23 <(seq 9) <(ss -Htan) | head -n 1; }\nP=$(port)"
 
 
