@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
+from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import marked, source_text, sources
 from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
 from gen.importers.slurm.programs import DroppedPart, Step, command_at
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout, Site
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _SIZES: Final = names("SLURM_NNODES SLURM_JOB_NUM_NODES SLURM_NTASKS SLURM_NPROCS SLURM_NTASKS_PER_NODE")
 
@@ -252,3 +256,30 @@ def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int, int]:
         return nodes, -(-tasks // nodes), tasks
     per_node = per_node or layout.per_node
     return nodes, per_node, layout.tasks if (nodes, per_node) == (layout.nodes, layout.per_node) else nodes * per_node
+
+
+_OF_ONE_TASK: Final = names(
+    "accel-bind cpu-bind cpus-per-task exact exclusive gpu-bind gpus gpus-per-node gpus-per-task gres hint job-name "
+    "kill-on-bad-exit label mem mem-bind mpi nodes ntasks ntasks-per-node oversubscribe overlap quiet threads-per-core "
+    "unbuffered verbose wait"
+)
+"""Options that change nothing for the only task of a job, if it is the only one of `srun`, too."""
+_OF_TASKS: Final = ("nodes", "ntasks", "ntasks-per-node")
+
+
+def without_srun(text: str) -> str:
+    """A construct of the shell in a job of one task, whose programs start without `srun` if its options allow it."""
+    source = text.encode()
+    for node in reversed([*nodes_below(syntax_tree(source), "command")]):
+        words, name = node.children_by_field_name("argument"), node.child_by_field_name("name")
+        if name is None or _text(name) != "srun":
+            continue
+        options, rest = options_of([*map(_text, words)], Location(""), Findings())
+        is_plain = all(one.name in _OF_ONE_TASK and (one.name not in _OF_TASKS or one.value == "1") for one in options)
+        if rest and is_plain:
+            source = source[: name.start_byte] + source[words[-len(rest)].start_byte :]
+    return source.decode()
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")

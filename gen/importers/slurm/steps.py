@@ -42,7 +42,15 @@ from gen.importers.slurm.site import (
     sets_network,
     unclear_addresses,
 )
-from gen.importers.slurm.srun import changed_sizes, copies_of_images, lost_options, on_each_node, tasks_of, with_export
+from gen.importers.slurm.srun import (
+    changed_sizes,
+    copies_of_images,
+    lost_options,
+    on_each_node,
+    tasks_of,
+    with_export,
+    without_srun,
+)
 from gen.importers.slurm.traps import INNER_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -113,6 +121,7 @@ def runs_of(
         lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
+    runs = [replace(one, text=without_srun(one.text)) for one in runs] if layout.tasks == 1 else runs
     follow_tasks(script, readers)
     copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]

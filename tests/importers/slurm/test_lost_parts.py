@@ -330,7 +330,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "a\nexit -1\nb", 5, "the script ends here with an error"),
         (NODE, "a\nexit $1\nb", 5, "the error at the end of the script is not carried: the job succeeds"),
         (NODE, "chmod +x a\nexit 1", 1, "the script starts no program"),
-        (NODE, "if ask; then srun a; else b; fi", 4, "`srun` does not work in a pod, and only its shell decides"),
+        (
+            ("-N 1", "-n 2"),
+            "if ask; then srun a; else b; fi",
+            5,
+            "`srun` does not work in a pod, and only its shell decides",
+        ),
         (NODE, "eval 'a &\nwait'", 4, "gen does not follow several commands of `eval`"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
         (NODE, "select x in a b; do c $x; done\nd", 4, "the loop of `select` is not carried: a pod has no terminal"),

@@ -98,3 +98,21 @@ def test_the_image_may_set_what_only_its_shell_reads() -> None:
     assert [one.message for one in found if "$B" in one.message] == [
         "`$B` of the container is not carried: the image of the script may set it"
     ]
+
+
+@for_each(
+    ("options", "body", "expected"),
+    [
+        (NODE, "for i in *; do\n  srun -u --exclusive -n1 a $i\ndone", "for i in *; do\n  a $i\ndone"),
+        (NODE, "if ! srun a; then exit 1; fi\nb", "if ! a; then exit 1; fi\nb"),
+        (NODE, "for i in *; do srun -n 2 a $i; done", "for i in *; do srun -n 2 a $i; done"),
+        (NODE, "for i in *; do srun --chdir=/b a $i; done", "for i in *; do srun --chdir=/b a $i; done"),
+        (("-N 1", "-n 2"), "for i in *; do srun a $i; done", "for i in *; do srun a $i; done"),
+    ],
+)
+def test_a_construct_of_a_job_with_one_task_starts_its_programs_without_srun(
+    options: tuple[str, ...], body: str, expected: str
+) -> None:
+    jobs, found = read(script(*options, body=body, interpreter=BASH))
+    assert jobs[0].fields["command"] == expected
+    assert any(one.message.startswith("`srun` does not work in a pod") for one in found) == ("srun" in expected)
