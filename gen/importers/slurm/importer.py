@@ -113,6 +113,8 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
         hint = "name a script with `#SBATCH` lines before its first command"
         if re.search(r"(?m)^\s*sbatch\b.*<<", text):
             hint = "write the script behind `sbatch <<` into a file of its own, and import that"
+        elif re.search(r"(?m)^\s*sbatch\b(?:[^#\n]|\\\n)*--wrap\b", text):
+            hint = "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines"
         found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", hint)
         return None, lacking
     namespace = given.namespace_of("")

@@ -556,3 +556,22 @@ def test_a_variable_for_a_mount_that_the_job_lacks_is_left_out(
     jobs, found = read(script(*NODE, body=body, interpreter=BASH))
     assert jobs[0].fields.get("env", {}) == env
     assert [one.place.line for one in found if "only for a mount that the job lacks" in one.message] == lines
+
+
+@for_each(
+    ("text", "hint"),
+    [
+        ("python a.py\n", "name a script with `#SBATCH` lines before its first command"),
+        (
+            "sbatch <<E\n#SBATCH -N 1\na\nE\n",
+            "write the script behind `sbatch <<` into a file of its own, and import that",
+        ),
+        (
+            'sbatch -N1 \\\n  --wrap="a"\n',
+            "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines",
+        ),
+    ],
+)
+def test_a_file_without_options_has_its_remedy(text: str, hint: str) -> None:
+    _, found = read(text)
+    assert [one.hint for one in found] == [hint]
