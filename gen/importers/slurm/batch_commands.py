@@ -423,7 +423,7 @@ class BatchCommands(BatchValues):
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported, stops=self.stops)
         text = self.local(step.text).replace(marked(SUBMITTED), SUBMITTED)
-        return replace(step, text=text, folder=self.folder, folder_place=self.folder_place)
+        return replace(step, text=text, folder=self.folder, entered=self.entered)
 
     def add(self, step: Step) -> None:
         """Start a program."""

@@ -50,7 +50,7 @@ _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
 _LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
 _OF_WALK: Final = (
-    *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "folder_place"),
+    *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "entered"),
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
     *("outputs", "once", "never", "untaken", "cut", "unclear", "ended"),
 )

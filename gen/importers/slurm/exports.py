@@ -59,7 +59,9 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         ):
             first = _first_needing(name, text, runs)
             runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]
-            line = Run(text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder)
+            line = Run(
+                text=f"export {name}={shown(text)}", place=place, folder=runs[first].folder, entered=runs[first].entered
+            )
             before = lacking_steps(script.steps, runs, line.text, place.line)
             runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
         elif not name.startswith("SLURM_"):

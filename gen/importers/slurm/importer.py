@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
-from gen.importers.draft import JobDraft, is_secret, literal
+from gen.importers.draft import JobDraft, is_secret
 from gen.importers.slurm import exports, processes, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, without_heredocs
 from gen.importers.slurm.containers import (
@@ -27,7 +27,7 @@ from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown
 from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
-from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Shell, is_below, log_files, way
+from gen.importers.slurm.programs import BETWEEN, log_files
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     Layout,
@@ -45,7 +45,6 @@ from gen.importers.slurm.srun import (
     remedy_of_file,
     starts_ray,
     with_nodes,
-    word_of_folder,
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
@@ -255,7 +254,7 @@ def _translate(
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
-    runs = [*arrays, *_in_folders(draft, script, runs)]
+    runs = [*arrays, *shells.in_folders(draft, script, runs)]
     runs = shells.with_stops(script, without_idle_separators(runs))
     lines = shells.lines_of_shells(runs)
     text = steps.text_of_command(lines)
@@ -343,57 +342,6 @@ def _arrays(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> list[R
         why = "the tasks of a job of kind `mpi` cannot take different items of an array"
         draft.cannot_run(runs[-1].place, why, "import each task separately, with `--define SLURM_ARRAY_TASK_ID=NUMBER`")
     return made
-
-
-def _makes_below(run: Run) -> bool:
-    """Whether `mkdir` makes folders below that of now, and fails if another pod has made them."""
-    return "-p" not in run.words and any(not one.startswith(("-", "/")) for one in run.words[1:])
-
-
-def _in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs in the folders of `cd`: a field for the first one, or commands."""
-    if script.origin != START and not named_images(script):  # a container has a folder of its own
-        draft.fields.setdefault("workingDir", literal(script.origin))
-    started = [one for one in runs if one.words[:1] not in BETWEEN]
-    made: list[Run] = []
-    before = now = lost = ""
-    given = {*script.indexed, *script.from_text, *(one.sets for one in runs)}
-    around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
-    start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *steps.parts_of(one))) else ""
-    makes = any(one.words[:1] == ("mkdir",) and not one.folder.startswith("/") and _makes_below(one) for one in runs)
-    returns = start or makes or any(not one.folder.startswith("/") for one in started)
-    for run in runs:
-        folder, place = "" if run.folder == "." else run.folder, run.folder_place or run.place
-        while around and around[-1][0] not in run.shells:
-            _, before, now = around.pop()
-        around += [(one, before, now) for one in run.shells[len(around) :]]
-        if run not in started or folder in (now, lost or now):
-            made.append(run)
-            continue
-        lost, path = "", way(now, folder)
-        if folder.startswith("-") or not steps.is_of_pod(folder, given):
-            lost = folder
-            name, what = next(iter(VARIABLE.findall(folder)), ""), f"the folder of `{word_of_folder(script, place)}`"
-            hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
-            if now:
-                draft.cannot_run(place, f"{what} is known only on the machines, and the job is in `{now}`", hint)
-            else:
-                hint = "set `workingDir` to the folder in the image or in `code`"
-                draft.drop(place, what, "it is known only on the machines", hint)
-            made.append(run)
-            continue
-        if folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
-            draft.set(literal(folder), "workingDir", place=place)
-            around = [(one, before, folder) for one in run.shells]
-        elif path is None and is_below(folder):
-            start = start or ("" if before == "" else SUBMITTED[1:])
-            target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
-            made.append(Run(words=("cd", target), place=place, shells=run.shells))
-        else:
-            made.append(Run(words=("cd", path or folder), place=place, shells=run.shells))
-        made.append(run)
-        before, now = now, folder
-    return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]
 
 
 def _array(draft: JobDraft, layout: Layout, text: str) -> None:

@@ -369,7 +369,7 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
         in_shell = dict(one for one in own if run.text or one[0] in changed)
         if in_shell:
             text = " ".join(("export", *(f"{name}={shown(value)}" for name, value in in_shell.items())))
-            made.append(Run(text=text, place=run.place, folder=run.folder, folder_place=run.folder_place))
+            made.append(Run(text=text, place=run.place, folder=run.folder, entered=run.entered))
             now |= in_shell
             changed |= in_shell.keys()
         of_tasks = [one for one in own if one[0] not in in_shell or (run.by_srun and one[1] != last.get(one[0]))]
@@ -419,4 +419,4 @@ def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
         for one in runs
     ]
     first, text = runs[0], f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
-    return [Run(text=text, place=first.place, folder=first.folder, folder_place=first.folder_place), *runs]
+    return [Run(text=text, place=first.place, folder=first.folder, entered=first.entered), *runs]

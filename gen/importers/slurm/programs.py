@@ -96,6 +96,27 @@ class Shell(Struct, frozen=True, eq=False):
     stops: bool | None = None
     """Whether its error ends the script."""
     in_background: bool = False
+    joined: bool = False
+    """Whether `&&` in front of it decides about all its programs."""
+
+
+class Entered(Struct, frozen=True, kw_only=True):
+    """How a script came into the folder of a program, with `cd`."""
+
+    place: Location | None = None
+    at: int = -1
+    """The number of programs before it."""
+    joined: bool = False
+    """Whether it is behind `PROGRAM &&`."""
+    joins: bool = False
+    """Whether `&&` and the program are behind it."""
+    otherwise: str = ""
+    """What the script does if there is no such folder: `exit 1`."""
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the script looks whether there is such a folder."""
+        return self.joins or self.otherwise != ""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -126,7 +147,7 @@ class Step(Struct, frozen=True, kw_only=True):
     exported: Mapping[str, Value] = {}
     """The environment that the script gives it."""
     folder: str = ""
-    folder_place: Location | None = None
+    entered: Entered = Entered()
     stops: bool | None = None  # whether its error ends the script; None if it is not of the script
     shells: tuple[Shell, ...] = ()  # those around it inside of the script, from outside to inside
 
@@ -137,7 +158,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     def within(self, folder: str, place: Location) -> Self:
         """The program in a folder that is relative to its own."""
-        return replace(self, folder=joined(self.folder, folder), folder_place=place)
+        return replace(self, folder=joined(self.folder, folder), entered=Entered(place=place))
 
     def with_local_variables(self) -> Self:
         """The program with the variables that it gets. A folder in a container is not related to that of the script."""
@@ -373,9 +394,16 @@ def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool =
     made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
     if made and made[-1].otherwise.startswith("exit"):
         made[-1] = replace(made[-1], otherwise="true" if re.fullmatch(r"exit\s+0+", made[-1].otherwise) else "")
-    if len(made) == 1 and (in_background or not made[0].text):
+    if len(made) == 1 and (in_background or not made[0].text) and not made[0].entered.is_guarded:
         return made
     outer = {one.shells[:1] for one in made}
     again = len(outer) == 1 and () not in outer
     shell = Shell(stops, in_background)
     return [replace(one, shells=(shell, *one.shells[again:])) for one in made]
+
+
+def in_joined_shell(steps: Sequence[AnyStep], stops: bool | None) -> list[AnyStep]:
+    """The programs behind `&&`, in a shell if it decides about more than the first one."""
+    shell = Shell(stops, joined=True)
+    several = not all(one.joined for one in steps[1:])
+    return [replace(one, shells=(shell, *one.shells)) if several else one for one in steps]

@@ -26,7 +26,7 @@ from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.traps import OF_STATUS, end_of_check
 from gen.importers.slurm.values import OF_FILE
-from gen.importers.slurm.words import follow_word
+from gen.importers.slurm.words import end_behind, follow_word, join_behind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,7 +37,7 @@ _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
 _TURNS: Final = regex(r"\b(?:shift|srun)\b")
 """Commands in a loop that the shell of a pod cannot run."""
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
-_ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+\d+)?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
+_ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+(?:\d+|\$\?))?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
@@ -150,14 +150,14 @@ class BatchScript(BatchCommands):
     def _subshell(self, node: Node, *, whole: bool = False) -> None:
         """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
-        place, outer, self.is_inner = (self.folder, self.folder_place), (self.has_more, self.is_inner), True
+        place, outer, self.is_inner = (self.folder, self.entered), (self.has_more, self.is_inner), True
         before, stops = len(self.steps), self.stops
         self.follow_block(() if whole else node.children)
         if whole and (node.type in _ASSIGNMENTS or self.starts_program(node)):
             self._statement(node)
         elif whole:
             self.name_setup(node)
-        self.variables, self.exported, self.fixed, (self.folder, self.folder_place) = variables, exported, fixed, place
+        self.variables, self.exported, self.fixed, (self.folder, self.entered) = variables, exported, fixed, place
         self.ended, self.leaving, (self.has_more, self.is_inner), self.stops = None, ("", 0), outer, stops
         self.steps[before:] = in_shell(self.steps[before:], stops)
 
@@ -167,7 +167,7 @@ class BatchScript(BatchCommands):
     def inner(self, line: int) -> BatchScript:
         """A reader of another script, with the environment and the folder of now."""
         inner = type(self)(self.file, self.constants, first_line=line, in_task=self.in_task)
-        inner.exported, inner.folder, inner.folder_place = {**self.exported}, self.folder, self.folder_place
+        inner.exported, inner.folder, inner.entered = {**self.exported}, self.folder, replace(self.entered, at=-1)
         inner.indexed, inner.from_text, inner.logs, inner.is_inner = self.indexed, self.from_text, self.logs, True
         inner.share(self)
         return inner
@@ -265,9 +265,10 @@ class BatchScript(BatchCommands):
 
     def _of_program(self, parts: Sequence[Node], sign: str) -> None:
         """A program, and what follows if it succeeds or fails."""
-        start = len(self.steps)
+        start, entered = len(self.steps), self.entered
         self._statement(parts[0])
         middle = len(self.steps)
+        moves = self.entered is not entered and self.entered.at == middle
         if middle > start and self.steps[-1] in [line for line, _ in self.single_outputs]:
             name = self.steps[-1].sets  # its status decides about others
             self.from_text.add(name)
@@ -277,12 +278,9 @@ class BatchScript(BatchCommands):
                 why, hint = "it starts the program again after an error", "set `retries` of the job"
                 self.leave(parts[1], "the rest of the loop", why, hint)
             self._statement(parts[1])
-            second = self.steps[middle : middle + 1] if middle > start else []
-            self.steps[middle : middle + len(second)] = [replace(one, joined=True) for one in second]
-        elif middle > start and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
-            if "exit" in end[0] and "\n" not in self.steps[-1].text:
-                self.steps[-1] = replace(self.steps[-1], otherwise=" ".join(end[0].split()))
-            else:
+            join_behind(self, start, middle, moves=moves)
+        elif (moves or middle > start) and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
+            if not end_behind(self, " ".join(end[0].split()), moves=moves):
                 hint = "write both into `command`, as the script has them"
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
         elif middle > start and (self.stops or self.is_inner) and not self.starts_program(parts[-1]):

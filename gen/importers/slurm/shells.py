@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,12 +10,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import regex
-from gen.importers.draft import JobDraft
-from gen.importers.slurm.expansion import ONE
-from gen.importers.slurm.programs import Shell
+from gen.base import Location, regex
+from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.containers import named_images
+from gen.importers.slurm.expansion import ONE, START, is_known, marked
+from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.steps import WIDE, Run, line_of
+from gen.importers.slurm.srun import word_of_folder
+from gen.importers.slurm.steps import WIDE, Run, is_of_pod, line_of, parts_of
 
 
 def starts_unknown(script: BatchScript, run: Run) -> bool:
@@ -41,6 +44,9 @@ def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
         # a failure in front of `&&` does not end the script, but that of a shell does
         hides = end.joined and end.stops is True and not (end.otherwise or any(one.joined for one in behind[:1]))
         ends_itself = ends_itself or (hides and several and behind != [])
+        others = {_key(one) for one in (*runs[:first], *behind)}  # behind `cd` outside
+        guarded = any(runs[number].entered.is_guarded and _key(runs[number]) not in others for number in at)
+        ends_itself = ends_itself or (guarded and behind != []) or (shell.joined and several)
         if in_background := shell.in_background and end.background and several:
             what, why = "the background of all but the last program", "they start one by one"
         else:
@@ -117,3 +123,74 @@ def lines_of_shells(runs: Sequence[Run]) -> list[Run]:
             made.append(Run(text=f"  {text}", place=one.place, joined=one.joined))
         made.append(whole)
     return made
+
+
+def _key(run: Run) -> tuple[Location | None, str]:
+    """The command `cd` in front of a program."""
+    return run.entered.place, run.folder
+
+
+def _of_all(shells: Sequence[tuple[Shell, ...]]) -> tuple[Shell, ...]:
+    """The shells around all programs."""
+    first, *others = shells
+    return tuple(one for at, one in enumerate(first) if all(first[: at + 1] == other[: at + 1] for other in others))
+
+
+def _makes_below(run: Run) -> bool:
+    """Whether `mkdir` makes folders below that of now, and fails if another pod has made them."""
+    return "-p" not in run.words and any(not one.startswith(("-", "/")) for one in run.words[1:])
+
+
+def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs in the folders of `cd`: a field for the first one, or commands."""
+    if script.origin != START and not named_images(script):  # a container has a folder of its own
+        draft.fields.setdefault("workingDir", literal(script.origin))
+    started = [one for one in runs if one.words[:1] not in BETWEEN]
+    made: list[Run] = []
+    before = now = lost = ""
+    given = {*script.indexed, *script.from_text, *(one.sets for one in runs)}
+    around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
+    seen = set[tuple[Location | None, str]]()  # the commands `cd` of now, behind which a folder can be that of before
+    start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *parts_of(one))) else ""
+    makes = any(one.words[:1] == ("mkdir",) and not one.folder.startswith("/") and _makes_below(one) for one in runs)
+    returns = start or makes or any(not one.folder.startswith("/") for one in started)
+    for run in runs:
+        folder, place = "" if run.folder == "." else run.folder, run.entered.place or run.place
+        while around and around[-1][0] not in run.shells:
+            _, before, now = around.pop()
+        around += [(one, before, now) for one in run.shells[len(around) :]]
+        if run not in started or folder in (now, lost or now):
+            made.append(replace(run, joined=run.joined or (run.entered.joins and folder == now)))
+            continue
+        lost, path = "", way(now, folder)
+        if folder.startswith("-") or not is_of_pod(folder, given):
+            lost = folder
+            name, what = next(iter(VARIABLE.findall(folder)), ""), f"the folder of `{word_of_folder(script, place)}`"
+            hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
+            if now:
+                draft.cannot_run(place, f"{what} is known only on the machines, and the job is in `{now}`", hint)
+            else:
+                hint = "set `workingDir` to the folder in the image or in `code`"
+                draft.drop(place, what, "it is known only on the machines", hint)
+            made.append(run)
+            continue
+        if folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
+            draft.set(literal(folder), "workingDir", place=place)
+            around = [(one, before, folder) for one in run.shells]
+            made.append(run)
+        else:
+            target = path or folder
+            if path is None and is_below(folder):
+                start = start or ("" if before == "" else SUBMITTED[1:])
+                target = posixpath.join(marked(f"${start or 'OLDPWD'}"), folder).rstrip("/")
+            entered = run.entered if _key(run) not in seen else Entered()
+            shells = _of_all([one.shells for one in runs if one is run or (entered.place and _key(one) == _key(run))])
+            inside = next((at for at, one in enumerate(shells) if one.joined and entered.joins), len(shells))
+            shells = shells[:inside]
+            step = Run(words=("cd", target), place=place, shells=shells, otherwise=entered.otherwise)
+            made.append(replace(step, joined=run.joined or entered.joined))
+            made.append(replace(run, joined=run.joined or entered.joins))
+            around[len(shells) :] = [(one, now, folder) for one, _, _ in around[len(shells) :]]
+        seen.add(_key(run))
+        before, now = now, folder
+    return [*([Run(words=(), text=f"{start}=$PWD", place=runs[0].place)] if start else ()), *made]

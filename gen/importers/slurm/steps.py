@@ -27,6 +27,7 @@ from gen.importers.slurm.programs import (
     VARIABLE,
     DroppedPart,
     Step,
+    in_joined_shell,
     in_shell,
     needed_steps,
     text_of_words,
@@ -115,6 +116,7 @@ def runs_of(
                 script.written[step.output[1]] = None, step.place
             in_background = step.background and not any(one.in_background for one in step.shells)
             inner = in_shell(inner, step.stops, in_background=in_background)
+            inner = in_joined_shell(inner, step.stops) if step.joined or step.entered.joins else inner
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
             inner[-1:] = [_ended(one, step) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
@@ -162,12 +164,15 @@ def _in_tasks(
     of_pod = {name: value for name, value in (("MASTER_ADDR", ADDRESS), ("MASTER_PORT", PORT)) if name in step.exported}
     task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
     task.exported = dict.fromkeys(step.exported, step.place)
-    task.folder, task.folder_place = step.folder, step.folder_place
+    task.folder, task.entered = step.folder, replace(step.entered, at=-1, joins=False)
     task.share(script)
     task.kept, task.source = task.kept | script.from_text, script.source
     task.run(step.place, words, step.assigned)
     script.absorb(task)
-    return [replace(one, joined=joined if number == 0 else one.joined) for number, one in enumerate(task.steps)]
+    for one in task.steps[:1]:
+        entered = replace(one.entered, joins=one.entered.joins or step.entered.joins)
+        task.steps[0] = replace(one, joined=joined, entered=entered)
+    return task.steps
 
 
 def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run:

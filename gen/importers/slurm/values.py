@@ -33,7 +33,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Step, relative, uses_of
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Step, relative, uses_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -93,7 +93,7 @@ class BatchValues(Conditions):
         self.statuses = {"?", "PIPESTATUS"}  # names of variables with the status of a program, which counts as 0
         self.status_of: dict[str, int] = {}  # the number of programs before a variable gets a status
         self.folder = ""
-        self.folder_place: Location | None = None
+        self.entered = Entered()
         self.exported: dict[str, Location] = {}
         self.left: list[DroppedPart] = []
         self.steps: list[Step] = []

@@ -14,7 +14,7 @@ from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comment
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.programs import VARIABLE, Called, Step, formatted, in_shell, joined
+from gen.importers.slurm.programs import VARIABLE, Called, Entered, Step, formatted, in_joined_shell, in_shell, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -248,7 +248,32 @@ def _cd(reader: BatchCommands, called: Called) -> bool:
         folder = reader.folder_before
     elif called.program == "pushd":
         reader.pushed.append(now)
-    reader.folder, reader.folder_place, reader.folder_before = folder, called.place, now
+    before = reader.entered if reader.entered.at == len(reader.steps) else Entered()
+    reader.entered = replace(before, place=called.place, at=len(reader.steps))
+    reader.folder, reader.folder_before = folder, now
+    return True
+
+
+def join_behind(reader: BatchCommands, start: int, middle: int, *, moves: bool) -> None:
+    """Join the first program behind `&&` with the one in front of it, or with `cd` if this `moves` there."""
+    if middle < len(reader.steps):
+        one = reader.steps[middle]
+        entered = replace(one.entered, joins=True) if moves else one.entered
+        reader.steps[middle] = replace(one, entered=entered, joined=one.joined or middle > start)
+        if moves or middle > start:
+            reader.steps[middle:] = in_joined_shell(reader.steps[middle:], reader.stops)
+    elif start < middle == reader.entered.at and not moves:
+        reader.entered = replace(reader.entered, joined=True)
+
+
+def end_behind(reader: BatchCommands, end: str, *, moves: bool) -> bool:
+    """Keep `exit` behind the last program and `||`, or behind `cd`. False if the command of a pod cannot have it."""
+    if "exit" not in end or (not moves and "\n" in reader.steps[-1].text):
+        return False
+    if moves:
+        reader.entered = replace(reader.entered, otherwise=end)
+    else:
+        reader.steps[-1] = replace(reader.steps[-1], otherwise=end)
     return True
 
 
