@@ -24,15 +24,17 @@ from gen.importers.slurm.containers import (
     named_images,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
-from gen.importers.slurm.options import TEMPLATE, Option, carry, directives, layout_of
+from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import without_idle_separators
 from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
 from gen.importers.slurm.programs import BETWEEN, log_files
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
+    TEMPLATE,
     Layout,
     Site,
     constants,
+    expression_of_template,
     named_draft,
     read_site,
     report_incomplete,
@@ -55,7 +57,6 @@ from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
-_COMMENT: Final = regex(r"\s*#(?!SBATCH\b)")
 _QUOTES: Final = "\"'"
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
@@ -176,12 +177,10 @@ def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, fo
 
 def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
     """Report the first expression of a template, and the placeholders in the commands of a script."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if (match := TEMPLATE.search(line)) is not None and not _COMMENT.match(line):
-            hint = "write it with the tool of the template first, and import the result"
-            what = f"the script is a template: `{cut(match[0])}` has no value"
-            draft.cannot_run(Location(draft.place.file, number), what, hint)
-            break
+    if (match := expression_of_template(text)) is not None:
+        hint = "write it with the tool of the template first, and import the result"
+        what = f"the script is a template: `{cut(match[0])}` has no value"
+        draft.cannot_run(Location(draft.place.file, text.count("\n", 0, match.start()) + 1), what, hint)
     ended = False
     for number, mark, variable in sorted({one[1].strip(_QUOTES): one for one in reversed(marks)}.values()):
         hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"

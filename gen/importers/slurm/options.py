@@ -14,7 +14,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label
 from gen.importers.slurm.expansion import OPEN
-from gen.importers.slurm.site import TO_COMPLETE, Layout, Site, names_of
+from gen.importers.slurm.site import TEMPLATE, TO_COMPLETE, Layout, Site, names_of
 from gen.job.names import LABEL_VALUE
 from gen.job.pods import MAX_PODS
 from gen.job.search import MAX_RUNS
@@ -66,10 +66,6 @@ class Option(Struct, frozen=True):
     place: Location
 
 
-TEMPLATE: Final = regex(
-    r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
-)
-"""Expressions of Jinja, which bash would read as words."""
 _OPEN: Final = regex(rf"(?<![\"']){TEMPLATE.pattern}(?![\"'])|(?<![\"'])<[A-Za-z][^<>\"']*>|\{{ \w+ \}}")
 """A part that people replace with a word."""
 _STATEMENT: Final = regex(r"\{%[^%]*%\}")

@@ -28,7 +28,7 @@ from gen.base.yaml.source import source_of
 from gen.importers import ImportInput
 from gen.importers.draft import JobDraft, is_secret, label
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.bash_text import cut, without_heredocs
+from gen.importers.slurm.bash_text import closing_quote, cut, without_heredocs
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step, uses_of
 from gen.job.launchers import BY_PROGRAM, base
@@ -155,6 +155,45 @@ def shows_node(text: str) -> bool:
     """Whether a command only shows something of another node."""
     match = _ON_NODE.fullmatch(text)
     return match is not None and match[1] in SILENT
+
+
+TEMPLATE: Final = regex(
+    r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
+)
+"""Expressions of Jinja, which bash would read as words."""
+_OF_ITS_NAME: Final = regex(r"([A-Za-z_][\w-]*)(?:[= ]|:-)[\"']\{\{-?\s*([\w.]+)\s*-?\}\}[\"']")
+"""A value such as `--model "{{ model }}"`, which the tool of a template replaces."""
+
+
+def _in_quotes(text: str) -> list[range]:
+    """The positions of a script in quotes, outside of comments and here-documents."""
+    text, at, made = without_heredocs(text), 0, []
+    while at < len(text):
+        char, end = text[at], at + 1
+        if char == "\\":
+            end += 1
+        elif char == "#" and (at == 0 or text[at - 1].isspace()):
+            end = (text.find("\n", at) + 1) or len(text)
+        elif char in "\"'":
+            end = (text.find(char, end) if char == "'" else closing_quote(text, at)) + 1 or len(text)
+            made.append(range(at, end))
+        at = end
+    return made
+
+
+def expression_of_template(text: str) -> re.Match[str] | None:
+    """The first expression of a template. In quotes, it is a value that a program gets as it is."""
+    quoted = _in_quotes(text)
+    for match in TEMPLATE.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        names = (
+            one[1].replace("-", "_").lower() == one[2].lower()
+            for one in _OF_ITS_NAME.finditer(text, start, match.end() + 1)
+        )
+        inside = any(match.start() in one for one in quoted) and not any(names)
+        if not inside and re.match(r"\s*#(?!SBATCH\b)", text[start : match.start()]) is None:
+            return match
+    return None
 
 
 TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")

@@ -247,6 +247,23 @@ def test_a_template_is_named_as_one(lines: list[str], workers: int | None) -> No
     assert item.message.startswith("the script is a template: `{")
 
 
+@for_each(
+    ("body", "is_template"),
+    [
+        ("a --prompt-template '{{ b }}'", False),
+        ('a --chat "{% for m in c %}{{ m.d }}{% endfor %}"', False),
+        ("A=${A:-\"{{ b }}\"} # it's\na $A '\n{{ b }}'", False),
+        ('a --model "{{ model }}"', True),
+        ('MODEL="{{ model }}"\na $MODEL', True),
+        ("a '{{ b }}' {{ c }}", True),
+    ],
+)
+def test_an_expression_in_quotes_is_a_value(body: str, is_template: bool) -> None:
+    jobs, found = read(script("-N 1", body=body, interpreter=BASH))
+    assert ["is a template" in one.message for one in found] == [True] * is_template
+    assert "{{ '{" in jobs[0].fields["command"]  # which gen renders as `{{`
+
+
 @pytest.mark.parametrize("line", ["hetjob", "packjob "])
 def test_a_heterogeneous_job_has_the_options_of_its_first_component(line: str) -> None:
     options = ("--nodes=2", "--gres=gpu:8", line, "--nodes=1", line, "--mem=1G")
