@@ -26,7 +26,13 @@ from gen.importers.slurm.containers import (
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import without_idle_separators
-from gen.importers.slurm.outside import report_arguments, report_languages, with_values, without_mount_values
+from gen.importers.slurm.outside import (
+    expression_of_template,
+    report_arguments,
+    report_languages,
+    with_values,
+    without_mount_values,
+)
 from gen.importers.slurm.programs import BETWEEN, log_files
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -34,7 +40,6 @@ from gen.importers.slurm.site import (
     Layout,
     Site,
     constants,
-    expression_of_template,
     named_draft,
     read_site,
     report_incomplete,

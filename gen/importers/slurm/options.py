@@ -270,13 +270,16 @@ def _sizes(draft: JobDraft, last: dict[str, Option], site: Site, *, as_sweep: bo
     _memory(draft, last, cpus * per_node, gpus, site)
     indices = _array(draft, last.get("array"), in_pods=nodes == 1 and not as_sweep)
     array = "array" in draft.fields
+    whole = "exclusive" in last or (tasks or 0) % nodes
     return Layout(
         nodes=nodes,
         per_node=per_node,
         tasks=tasks or nodes * per_node,
         cpus_per_task=cpus,
+        cpus=0 if whole else draft.fields.get("cpu", 0),
         gpus=gpus,
         indices=indices,
+        last=indices[0] + draft.fields["workers"] - 1 if array else max(indices, default=0),
         array=array,
         names=names_of({name: one.value for name, one in last.items()}),
     )

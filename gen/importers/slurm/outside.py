@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.bash_text import reads_arguments
+from gen.importers.slurm.bash_text import closing_quote, reads_arguments, without_heredocs
 from gen.importers.slurm.containers import Lacking, container_words
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked
 from gen.importers.slurm.options import DEFINED, Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step, read_by
 from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import TEMPLATE
 from gen.importers.slurm.srun import set_at
 from gen.job.launchers import base
 
@@ -189,3 +190,38 @@ def report_languages(draft: JobDraft, steps: Iterable[Step]) -> None:
             if (asked := _STARTS_SLURM.search(text)) is not None:
                 what, why = f"`{asked[1]}` in the program of `{start}`", "no pod has the programs of Slurm"
                 draft.drop(step.place, what, why, "write the value that it gives, or remove it")
+
+
+_OF_ITS_NAME: Final = regex(r"([A-Za-z_][\w-]*)(?:[= ]|:-)[\"']\{\{-?\s*([\w.]+)\s*-?\}\}[\"']")
+"""A value such as `--model "{{ model }}"`, which the tool of a template replaces."""
+
+
+def _in_quotes(text: str) -> list[range]:
+    """The positions of a script in quotes, outside of comments and here-documents."""
+    text, at, made = without_heredocs(text), 0, []
+    while at < len(text):
+        char, end = text[at], at + 1
+        if char == "\\":
+            end += 1
+        elif char == "#" and (at == 0 or text[at - 1].isspace()):
+            end = (text.find("\n", at) + 1) or len(text)
+        elif char in "\"'":
+            end = (text.find(char, end) if char == "'" else closing_quote(text, at)) + 1 or len(text)
+            made.append(range(at, end))
+        at = end
+    return made
+
+
+def expression_of_template(text: str) -> re.Match[str] | None:
+    """The first expression of a template. In quotes, it is a value that a program gets as it is."""
+    quoted = _in_quotes(text)
+    for match in TEMPLATE.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        names = (
+            one[1].replace("-", "_").lower() == one[2].lower()
+            for one in _OF_ITS_NAME.finditer(text, start, match.end() + 1)
+        )
+        inside = any(match.start() in one for one in quoted) and not any(names)
+        if not inside and re.match(r"\s*#(?!SBATCH\b)", text[start : match.start()]) is None:
+            return match
+    return None

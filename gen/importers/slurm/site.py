@@ -28,7 +28,7 @@ from gen.base.yaml.source import source_of
 from gen.importers import ImportInput
 from gen.importers.draft import JobDraft, is_secret, label
 from gen.importers.shell_script import placeholders
-from gen.importers.slurm.bash_text import closing_quote, cut, without_heredocs
+from gen.importers.slurm.bash_text import cut, without_heredocs
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step, uses_of
 from gen.job.launchers import BY_PROGRAM, base
@@ -161,41 +161,6 @@ TEMPLATE: Final = regex(
     r"(?<!\$)\{\{-?\s*[A-Za-z_][\w.]*(?:\s*\|[^}]*)?\s*-?\}\}|\{%-?\s*(?:if|for|set|include)\b[^%]*%\}"
 )
 """Expressions of Jinja, which bash would read as words."""
-_OF_ITS_NAME: Final = regex(r"([A-Za-z_][\w-]*)(?:[= ]|:-)[\"']\{\{-?\s*([\w.]+)\s*-?\}\}[\"']")
-"""A value such as `--model "{{ model }}"`, which the tool of a template replaces."""
-
-
-def _in_quotes(text: str) -> list[range]:
-    """The positions of a script in quotes, outside of comments and here-documents."""
-    text, at, made = without_heredocs(text), 0, []
-    while at < len(text):
-        char, end = text[at], at + 1
-        if char == "\\":
-            end += 1
-        elif char == "#" and (at == 0 or text[at - 1].isspace()):
-            end = (text.find("\n", at) + 1) or len(text)
-        elif char in "\"'":
-            end = (text.find(char, end) if char == "'" else closing_quote(text, at)) + 1 or len(text)
-            made.append(range(at, end))
-        at = end
-    return made
-
-
-def expression_of_template(text: str) -> re.Match[str] | None:
-    """The first expression of a template. In quotes, it is a value that a program gets as it is."""
-    quoted = _in_quotes(text)
-    for match in TEMPLATE.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        names = (
-            one[1].replace("-", "_").lower() == one[2].lower()
-            for one in _OF_ITS_NAME.finditer(text, start, match.end() + 1)
-        )
-        inside = any(match.start() in one for one in quoted) and not any(names)
-        if not inside and re.match(r"\s*#(?!SBATCH\b)", text[start : match.start()]) is None:
-            return match
-    return None
-
-
 TO_COMPLETE: Final = regex(r"\s*<[A-Za-z][^<>]*>")
 """Something like `<YOUR OPTIONS>` in the place of options or a value."""
 OF_NETWORK: Final = regex(
@@ -332,6 +297,10 @@ class Layout(Struct, frozen=True, kw_only=True):
     """GPUs of each node."""
     indices: tuple[int, ...]
     """Tasks of an array."""
+    cpus: int = 0
+    """CPUs of each node, if the script names their number."""
+    last: int = 0
+    """The highest one of them."""
     array: bool = False
     """Whether they are the pods of one job."""
     names: Mapping[str, str] = {}
@@ -339,9 +308,18 @@ class Layout(Struct, frozen=True, kw_only=True):
 
 
 def names_of(options: Mapping[str, str]) -> dict[str, str]:
-    """Variables of Slurm with the names that options give. Of several partitions, Slurm chooses one."""
+    """Variables of Slurm with the names and the memory that options give. Of several partitions, Slurm chooses one."""
     known = {name: options[name] for name in ("account", "partition", "qos") if name in options}
-    return {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
+    made = {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
+    for name, variable in _MEMORIES.items():
+        if (match := _MEMORY.fullmatch(options.get(name, ""))) is not None:
+            made[variable] = str(int(match[1]) * 1024 ** "KMGT".index(match[2].upper() or "M") // 1024)
+    return made
+
+
+_MEMORIES: Final = {"mem": "SLURM_MEM_PER_NODE", "mem-per-cpu": "SLURM_MEM_PER_CPU", "mem-per-gpu": "SLURM_MEM_PER_GPU"}
+_MEMORY: Final = regex(r"([1-9]\d{0,9})([KMGTkmgt]?)")
+"""A size, which the variables have in mebibytes."""
 
 
 TASK: Final = marked("{{ params.task }}")  # of an array that is a sweep
@@ -364,14 +342,25 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
         constants |= dict.fromkeys(("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), str(layout.gpus))
         constants["SLURM_GPUS"] = str(layout.gpus * layout.nodes)
         constants["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(layout.gpus)))
-    if layout.array and layout.indices[0]:
-        constants["SLURM_ARRAY_TASK_ID"] = marked(f"$((JOB_COMPLETION_INDEX + {layout.indices[0]}))")
-    elif len(layout.indices) == 1 and not layout.array:
-        constants |= {"SLURM_ARRAY_TASK_ID": str(layout.indices[0]), "SLURM_ARRAY_TASK_COUNT": "1"}
-    elif layout.indices:
-        constants["SLURM_ARRAY_TASK_ID"] = marked("$JOB_COMPLETION_INDEX") if layout.array else TASK
-        constants["SLURM_ARRAY_TASK_COUNT"] = marked("$TASK_COUNT") if layout.array else str(len(layout.indices))
-    return {**constants, **layout.names, **values}
+    if layout.cpus:
+        constants["SLURM_CPUS_ON_NODE"] = str(layout.cpus)
+        constants["SLURM_JOB_CPUS_PER_NODE"] = (
+            f"{layout.cpus}(x{layout.nodes})" if layout.nodes > 1 else str(layout.cpus)
+        )
+    return {**constants, **_of_array(layout), **layout.names, **values}
+
+
+def _of_array(layout: Layout) -> dict[str, str]:
+    """The variables of Slurm about a task of an array."""
+    if not layout.indices:
+        return {}
+    first, count = layout.indices[0], str(len(layout.indices))
+    of_task = str(first) if len(layout.indices) == 1 else TASK
+    if layout.array:
+        of_task = marked(f"$((JOB_COMPLETION_INDEX + {first}))" if first else "$JOB_COMPLETION_INDEX")
+        count = marked("$TASK_COUNT")
+    made = {"ID": of_task, "COUNT": count, "MIN": str(min(layout.indices)), "MAX": str(layout.last)}
+    return {f"SLURM_ARRAY_TASK_{name}": value for name, value in made.items()}
 
 
 def other_job(script: str, place: Location, *, delayed: bool) -> DroppedPart:

@@ -643,6 +643,29 @@ def test_a_task_of_an_array_has_its_folder_and_variables(body: str, expected: st
     assert fields["command"] in (expected, ["bash", "-c", expected])
 
 
+@for_each(
+    ("options", "words", "expected"),
+    [
+        ("--array=0-7", "$SLURM_ARRAY_TASK_MIN $((SLURM_ARRAY_TASK_MAX + 1))", "0 8"),
+        ("--array=1-4", "$SLURM_ARRAY_TASK_COUNT $SLURM_ARRAY_TASK_MAX", "$TASK_COUNT 4"),
+        ("--array=2-8:3", "$SLURM_ARRAY_TASK_MIN $SLURM_ARRAY_TASK_MAX", "2 8"),
+        ("--array=3", "$SLURM_ARRAY_TASK_MIN $SLURM_ARRAY_TASK_MAX $SLURM_ARRAY_TASK_COUNT", "3 3 1"),
+        ("-c 8", "$SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE", "8 8"),
+        ("-c 8 -N 2", "$SLURM_CPUS_ON_NODE '$SLURM_JOB_CPUS_PER_NODE'", "8 '8(x2)'"),
+        ("--ntasks-per-node=2 -c 4", "$SLURM_CPUS_ON_NODE", "8"),
+        ("-c 8 --exclusive", "$SLURM_CPUS_ON_NODE", None),
+        ("--mem=0", "$SLURM_MEM_PER_NODE", None),
+        ("--mem=64G", "$SLURM_MEM_PER_NODE", "65536"),
+        ("--mem-per-cpu=512M", "$SLURM_MEM_PER_CPU", "512"),
+        ("--mem-per-gpu=40G --gres=gpu:1", "$SLURM_MEM_PER_GPU", "40960"),
+    ],
+)
+def test_variables_of_slurm_follow_from_options(options: str, words: str, expected: str | None) -> None:
+    made = job(script(options, body=f"a {words}".replace("'", '"'), interpreter=BASH))
+    assert made.fields["command"] == f"a {expected or words}"
+    assert (made.obstacles != ()) is (expected is None)
+
+
 def test_a_server_in_the_background_is_awaited_in_each_pod() -> None:
     made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=SERVER, interpreter="/bin/bash"))
     assert made.obstacles == ()
