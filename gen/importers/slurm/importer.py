@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -263,6 +263,7 @@ def _translate(
     lines = shells.lines_of_shells(runs)
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
+    _requeue(draft, {one.name: one for one in options})
     bash = any(needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
@@ -360,6 +361,17 @@ def _array(draft: JobDraft, layout: Layout, text: str) -> None:
             draft.fields.pop("workers", None)
     elif not layout.array:
         draft.set({"matrix": {"task": list(layout.indices)}}, "sweep", place=draft.place)
+
+
+def _requeue(draft: JobDraft, last: Mapping[str, Option]) -> None:
+    """Start the job again if a node is lost. Only pods that lose another one of their job need `retries` for it."""
+    several = draft.fields["kind"] == "batch" and "workers" in draft.fields and "array" not in draft.fields
+    if "requeue" in last and "no-requeue" not in last and several:
+        place = last["requeue"].place
+        draft.set(1, "retries", place=place)
+        why = "pods that lose another one fail, so `retries` counts errors of the program, too"
+        hint = "remove `retries`, if an error must end the job"
+        draft.drop(place, "`--requeue` only for lost nodes", why, hint)
 
 
 def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, outputs: Iterable[str]) -> None:

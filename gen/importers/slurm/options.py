@@ -390,8 +390,6 @@ def _life(draft: JobDraft, last: dict[str, Option]) -> None:
             draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `1-12:00:00`")
         else:
             draft.set(quantity.duration(_seconds(match)), "timeout", place=option.place)
-    if "requeue" in last and "no-requeue" not in last:
-        draft.set(1, "retries", place=last["requeue"].place)
 
 
 def _seconds(match: re.Match[str]) -> int:

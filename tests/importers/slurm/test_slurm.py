@@ -44,7 +44,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
     "ntasks": {},
     "ntasks-per-node": {},
     "partition": {"queue": "gpu"},
-    "requeue": {"retries": 1},
+    "requeue": {},
     "tasks-per-node": {},
     "time": {"timeout": "1d"},
 }
@@ -223,6 +223,23 @@ def test_the_account_and_the_partition_have_the_values_of_their_options() -> Non
     assert job(script(*options, body=f"python a.py {names}")).fields["command"] == "python a.py a1 gpu high"
     given = script("-A a1", "-p gpu,cpu", body=f"python a.py {names}")
     assert job(given).fields["command"] == "python a.py a1 $SLURM_JOB_PARTITION $SLURM_JOB_QOS"
+
+
+@for_each(
+    ("options", "body", "retries"),
+    [
+        ("-N 1", "python a.py", None),  # the Job ignores pods on drained nodes
+        ("--array=0-3", "python a.py $SLURM_ARRAY_TASK_ID", None),
+        ("-N 2 -n 2 --gres=gpu:1", "srun torchrun --nnodes=2 a.py", None),
+        ("-N 2 -n 2", "srun python a.py", 1),
+        ("-N 2 -n 2 --no-requeue", "srun python a.py", None),
+    ],
+)
+def test_a_requeue_is_a_retry_only_of_pods_that_lose_others(options: str, body: str, retries: int | None) -> None:
+    jobs, found = read(script(f"{options} --requeue", body=body, interpreter=BASH))
+    assert jobs[0].fields.get("retries") == retries
+    named = [one for one in found if one.message.startswith("`--requeue` only for lost nodes is not carried")]
+    assert [one.place.line for one in named] == [2] * (retries is not None)
 
 
 @pytest.mark.parametrize("option", ["--cpu_bind=none", "--mem_bind local"])
