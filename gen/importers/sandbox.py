@@ -257,8 +257,9 @@ def _write(own: Path, learned: Learned, scripts: Mapping[str, str], files: Mappi
 
 
 def _tools() -> dict[str, str]:
-    """The tools of this machine, and the names of their files."""
+    """The tools of this machine, and the names of their files. `sh` is that of most images, if it is installed."""
     found = {name: shutil.which(name, path="/usr/bin") for name in _TOOLS.split()}
+    found["sh"] = shutil.which("dash", path="/usr/bin") or found["sh"]
     return {name: Path(path).resolve().name for name, path in found.items() if path is not None}
 
 

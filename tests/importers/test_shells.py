@@ -12,6 +12,7 @@ import pytest
 
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.slurm.bash_text import integer
+from gen.importers.slurm.shells import needs_bash
 from tests.cases import for_each
 from tests.importers.test_script import read
 
@@ -146,3 +147,189 @@ def test_assignments_of_a_line_are_not_those_of_a_later_program(text: str, env: 
 def test_each_line_is_a_command_of_its_own(text: str, programs: str) -> None:
     found = [one.text for one in nodes_below(syntax_tree(text.encode()), "command_name")]
     assert b"".join(one or b"" for one in found).decode() == programs
+
+
+OF_BASH: Final = r"""
+[ a == a ] && echo y
+if [ "$X" == "" ]; then echo y; fi
+test a == a && echo y
+[ -v HOME ] && echo y
+[ ! -v NONE ] && echo y
+echo $(<f)
+echo "$( < f)"
+echo `<f`
+echo $'a\tb'
+x=$'a\tb'; echo $x
+echo $"a"
+echo $[1+2]
+echo >&f2 hi; cat f2
+echo a >& f3; cat f3
+n=f; echo a >& $n; cat f
+echo a &> f5; sleep 0.1; wc -c f5
+echo a > >(cat); sleep 0.1
+exec 10>f4; echo a >&10; cat f4
+exec {fd}>f4; echo a >&$fd; cat f4
+echo -e "a\tb"
+echo -ne "a\tb"
+x=1; echo "a\tb" > f7; cat f7
+echo 'a\\b'
+printf -v x %03d 3; echo $x
+printf "%q" "a b"
+printf '%(%Y)T' 0
+printf "\x41"
+sleep 0.1 & wait -n; echo $?
+trap 'echo E' ERR; false
+trap 'echo E' SIGTERM; echo $?
+sleep 1 & kill -SIGTERM $!; echo $?
+sleep 1 & kill -s SIGTERM $!; echo $?
+ulimit -u > f; echo $?
+type -t ls; echo $?
+set -o pipefail; echo $?
+set -euo pipefail; echo $?
+set -T; echo $?
+set +H; echo $?
+set -o errtrace; echo $?
+exec -a x echo y
+export -n HOME; echo $?
+typeset x=1; echo $x
+declare -i x=1; echo $x
+f() { local -r x=1; echo $x; }; f
+case b in [^a]) echo y;; esac
+echo {1..3}
+echo {a,b}
+echo $((2**3))
+x=1; echo $((x++))
+echo $((1,2))
+echo $((16#ff))
+echo ${HOME:1}
+set -- a b c; echo ${@:2}
+set -- a b c; echo "${@: -1}"
+x=abc; n=1; echo ${x:n}
+x=abc; n=1; echo ${x:$n:1}
+x=abc; echo ${x^} ${x@Q}
+x=abc; echo ${x/a/b}
+x=abc; echo ${x//a}
+x=abc; y=x; echo ${!y}
+a=(1 2); echo ${a[1]} ${#a[@]}
+a[0]=1; echo $?
+echo ${#RANDOM}
+echo ${SECONDS}y
+echo ${EUID}y
+echo ${OSTYPE:+y}
+echo ${LINENO}
+echo ${BASH_VERSION:+y}
+. f.sh q
+source ./f.sh
+function f { echo y; }; f
+f-x() { echo y; }; f-x
+for ((i=0;i<2;i++)); do echo $i; done
+((1)) && echo y
+case a in a) echo y;& b) echo z;; esac
+echo a |& cat
+cat <<< a
+cat <(echo a)
+read < f; echo $REPLY
+read -a x < f; echo $x
+read -d '' x < f; echo $x
+while read -r -n 1 x; do echo $x; done < f
+read -t 1 x < f; echo $x
+IFS=$'\n'; x="a b"; for i in $x; do echo $i; done; echo "$IFS"
+let x=1; echo $x
+x=a; x+=b; echo $x
+[[ a ]] && echo y
+shopt -s nullglob; echo $?
+pushd / > f; pwd
+dirs
+builtin echo a
+sleep 0 & disown; echo $?
+mapfile -t x < f; echo $x
+compgen -A function; echo $?
+set -e; trap "rm -f x; echo y" EXIT ERR; echo a
+while true; do time sleep 0; break; done 2> f; grep -c real f
+"""
+"""Lines that `sh` of Debian and Ubuntu does not run as bash does."""
+OF_BOTH: Final = r"""
+[ a = a ] && echo y
+[ -n a -a 1 -eq 1 ] && echo y
+[ ! a = b -o c = d ] && echo y
+[ a \< b ] && echo y
+[ f -nt /etc/passwd ] && echo y
+n=2; echo a >&$n
+echo a >&2
+echo a > f 2>&1; cat f
+exec 3>f4; echo a >&3; cat f4
+exec 3>&-; echo a
+echo -n a
+echo "a b" c; grep "\bb" f
+x=2; echo $((x*2)),$((x*2+1))
+echo "a \"b\" \$c"
+printf "%b" "a\tb"
+printf '%s\n' 'a\nb' "-e"
+printf "%5.2f %d%%\n" 3 4
+trap 'echo E' EXIT TERM INT
+trap 'SIGTERM=1; echo ERR' EXIT
+sleep 1 & kill -TERM $!; echo $?
+ulimit -n 64; ulimit -c 0; ulimit -Sn; echo $?
+command -v ls
+set -eu; echo $?
+set -- -T -H; echo $1
+export -p > f; echo $?
+f() { local x=1 y=2; echo $x$y; }; f
+B="x y"; export A=$B; echo "$A"
+case b in [!a]) echo y;; esac
+case a.b in a|*.b) echo y;; esac
+x=1; echo $((x+=1)) $x $((010 + 0x1f)) $((1 ? 2 : 3))
+echo $(( (1+1)*2 )) $((1<<3)) $((1>0))
+x=a/b,c; echo ${x#*/} ${x%,*} ${#x} ${x:+1} ${y:-/d,e} ${y:=3@} ${y:?a} ${z-/a^b}
+true && echo ${PPID:+y} $# "$*" $- | cut -c1
+! false && echo y
+. ./f.sh
+f() ( echo y ); f
+f_1() if true; then echo y; fi; f_1
+case a in (a) echo y;; esac
+echo a >| f5; cat f5
+read -r x < f; echo $x
+while IFS=, read -r a b; do echo "$a"; done < f
+wait; echo $?
+cd -P /; pwd
+cat <<E
+cd ~; umask 022; hash -r; echo $?
+x=1 y=2; echo "$x$y" 'a == b' '[ a == b ]' 'a+=b' "a[0]"
+echo a # [[ x ]]; source y, if a == b
+if true; then # it is [[
+cat ./time; echo --time; x=time; echo time-out; echo $x
+for x in --test == --read -a; do echo $x; done
+awk 'BEGIN { x = "a"; if (x == "a") print ++i, $1 ** 2 }'
+grep -v "^a$" f
+wc -c < f
+"""
+
+
+@for_each("line", [*OF_BASH.strip().split("\n")])
+def test_a_command_has_bash_where_sh_does_something_else(line: str, tmp_path: Path) -> None:
+    assert needs_bash(line, ())
+    assert _is_read_alike(line, tmp_path) is not True
+
+
+@for_each("line", [*OF_BOTH.strip().split("\n")])
+def test_a_command_has_sh_where_it_does_the_same(line: str, tmp_path: Path) -> None:
+    assert not needs_bash(line, ())
+    assert _is_read_alike(line, tmp_path) is not False
+
+
+def _is_read_alike(line: str, folder: Path) -> bool | None:
+    """Whether `dash` and bash show the same; None if one is not installed."""
+    shown = []
+    for shell in ("dash", "bash"):
+        here = folder / shell
+        here.mkdir()
+        (here / "f").write_text("a b\n")
+        (here / "f.sh").write_text('echo "src $1"\n')
+        try:
+            done = subprocess.run(
+                [shell, "-c", line], cwd=here, capture_output=True, stdin=subprocess.DEVNULL, check=False
+            )
+        except FileNotFoundError:
+            return None
+        shown.append(done.stdout)
+    return shown[0] == shown[1]

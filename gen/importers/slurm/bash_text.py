@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import translate
 from functools import lru_cache
@@ -79,8 +79,8 @@ _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
 def readable(text: str) -> str:
-    """A script with the same lines, without parts that the grammar cannot read: comments as input, and assignments
-    before a word such as `else`, which it takes for a command.
+    """A script with the same lines, without parts that the grammar cannot read: comments as input, `$[1 + 2]`, and
+    assignments before a word such as `else`, which it takes for a command.
     """
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     ends = [match.span() for match in _HEREDOC.finditer(text)]
@@ -88,7 +88,7 @@ def readable(text: str) -> str:
     def ended(match: re.Match[str]) -> str:
         return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
 
-    return _BEFORE_WORD.sub(ended, text)
+    return _BEFORE_WORD.sub(ended, _OLD_NUMBER.sub(r"$((\1))", text))
 
 
 def for_grammar(text: str) -> str:
@@ -103,6 +103,7 @@ def for_grammar(text: str) -> str:
     return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
 
 
+_OLD_NUMBER: Final = regex(r"(?<![\\$'])\$\[([\w\s+*/%()-]{1,99})\](?!['\"*])")
 _BEFORE_WORD: Final = regex(
     r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*"
     r"(?=[ \t]*\n\s*(?:(?:elif|else|fi|done|esac)\b|!\s))"
@@ -423,23 +424,6 @@ def texts_of_shells(words: Sequence[str]) -> list[str]:
 def reads_arguments(text: str) -> bool:
     """Whether a text has all arguments of the script, outside of single quotes."""
     return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
-
-
-_OF_WORDS: Final = regex(
-    r"\$\{(?:[^}]*[/^,@]|!|\w+(?:\[|:(?:\s+-|[\d(])))|\*\*|\+\+|--\)\)"
-    r"|<\(|<<<|&>|\|&|;;?&|\bRANDOM\b|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
-)
-_OF_TEXT: Final = regex(
-    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\bdeclare\b|\w\+=|\w=\(|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b"
-)
-"""Syntax of bash in a construct that stays."""
-
-
-def needs_bash(text: str, parts: Iterable[str]) -> bool:
-    """Whether a construct, or a part of a word, has syntax that sh lacks."""
-    return any(
-        _OF_WORDS.search(one) or (not one.startswith(("$((", "${")) and _OF_TEXT.search(one)) for one in (text, *parts)
-    )
 
 
 def kind_of(node: str) -> str:

@@ -13,7 +13,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.slurm import exports, processes, shells, steps
-from gen.importers.slurm.bash_text import cut, expanded_part, needs_bash, without_heredocs
+from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -264,7 +264,7 @@ def _translate(
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
     _requeue(draft, {one.name: one for one in options})
-    bash = any(needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
+    bash = any(shells.needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong

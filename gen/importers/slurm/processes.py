@@ -16,13 +16,13 @@ from gen.base import Location, names, regex
 from gen.base.findings import counted
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.bash_text import needs_bash
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.shells import needs_bash
 from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, Layout, Site, is_of_machines, is_silent
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.steps import (

@@ -1,10 +1,10 @@
-"""Shells of a script, such as `( … )` and those of steps, in the command of a job."""
+"""Shells of a script, such as `( … )` and those of steps, in the command of a job, and the shell that it needs."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -12,12 +12,55 @@ from msgspec.structs import replace
 
 from gen.base import Location, regex
 from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.bash_text import expanded_part
 from gen.importers.slurm.containers import named_images
 from gen.importers.slurm.expansion import ONE, START, is_known, marked
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.srun import word_of_folder
 from gen.importers.slurm.steps import WIDE, Run, is_of_pod, line_of, parts_of
+
+_OF_WORDS: Final = regex(
+    r"\$\{(?:!|#?(?:\w+|[@*])(?:\[|[/^,@]|:(?![-=+?])))|\*\*|\+\+|--\)\)|\$\(\((?:(?!\)\))[^\n])*?(?:\d#|,)"
+    r"|[<>]\(|<<<|&>|\|&|;;?&|\$\[|\$'|(?<=[\s=(])\$\"|(?:\$\(|`)\s*<(?!<)|\bRANDOM\b"
+    r"|\$\{?(?:BASH_\w+|EUID|EPOCH\w+|FUNCNAME|GROUPS|HOSTTYPE|LINENO|MACHTYPE|OSTYPE|PIPESTATUS|REPLY|SRANDOM)\b"
+    r"|\b(?:function|mapfile|readarray|let|pushd|popd|shopt)\s"
+)
+_OF_TEXT: Final = regex(
+    r"\[\[|(?<!\$)\(\(|\{\w+(?:\.\.|,)|\b(?:declare|typeset)\b|\w(?:\[[^]\s]+\])?=\("
+    r"|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b|(?<=\s)\[\^"
+    r"|(?<![\w./-])(?:\[|test)\s(?:[^\n\];&|]*?\s==(?=\s)|\s*(?:!\s+)?-[vNaoR]\s)"
+    r"|>&(?!\d|-|\$\w+\b(?![./]))(?![ \t]*[\d-])|(?<!\S)\d\d+[<>]|(?<![$\w])\{\w+\}[<>]"
+    r"|(?m:^)\s*\w*[.-][\w.-]*\s*\(\)"
+)
+_START: Final = r"(?:^|[;&|{`!\n]|(?<!\()\(|\b(?:then|do|else|elif|if|while|until)\s)[ \t]*(?:[A-Za-z_]\w*=\S*[ \t]+)*"
+"""What is before a command of the shell."""
+_OF_COMMANDS: Final = regex(
+    rf"{_START}(?:(?:caller|compgen|coproc|dirs|disown|enable|select|time)(?![\w./=-])|\.[ \t]+[\w.-]+(?![\w./-])"
+    r"|[A-Za-z_]\w*(?:\[[^]\s]+\])?\+=|[A-Za-z_]\w*\[[^]\s]+\]=|wait\s+-|type\s+-|(?:local|readonly)\s+-\w|exec\s+-[acl]"
+    r"|read(?:\s+-[rp]+)*(?:\s+-\w*[acdegintsuN]|\s*(?=[;<\n)]|$))|export\s+(?:-[fn]|\w+\+=)"
+    r"|unset\s+(?:-n|\w+\[)|ulimit\s+(?:-[SH]+\s+)?-\w*[^\WHSacdflmnprstvw]"
+    r"|set\s+(?:[-+]\w+\s+)*(?:[-+]\w*[BHPThkt]|[-+]o\s+(?:errtrace|functrace|posix|braceexpand|histexpand))"
+    r"|kill\s+(?:-s\s+|-)SIG|trap\s[^\n]*?\s(?:SIG[A-Z]+\d?|ERR|DEBUG|RETURN)\b)"
+)
+_OF_OUTPUT: Final = regex(
+    rf"{_START}(?:printf\s+(?:-v|[^\n;|]*?(?:%[q(]|\\x))|echo\s+(?:-\w*[eE]"
+    r"|(?:[^\n;|\"']|\"[^\"\n]*\"|'[^'\n]*')*?(?:\"(?:[^\"\\\n]|\\[\"$`])*|'[^'\\\n]*)\\[\\abcefnrtv0]))"
+)
+"""Syntax of bash in a construct that stays, and commands and options that `sh` of Debian and Ubuntu lacks."""
+_COMMENTS: Final = regex(r"(?m)(?:^|[ \t])#[^\n\"'`]*$")
+
+
+def needs_bash(text: str, parts: Iterable[str]) -> bool:
+    """Whether a construct, or a part of a word, has syntax that sh lacks."""
+    for one in (text, *parts):
+        read = expanded_part(_COMMENTS.sub("", one))
+        if _OF_WORDS.search(read):
+            return True
+        is_text = not one.startswith(("$((", "${"))
+        if is_text and (_OF_TEXT.search(read) or _OF_COMMANDS.search(read) or _OF_OUTPUT.search(one)):
+            return True
+    return False
 
 
 def starts_unknown(script: BatchScript, run: Run) -> bool:

@@ -30,7 +30,7 @@ WAITS = (
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nfor p in ${P[@]}; do wait $p; done\nb", "a 1 &\na 2 &\nwait\nb"),
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nwait ${P[@]}\nb", "a 1 &\na 2 &\nwait\nb"),
         ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
-        ("for i in *.c; do a $i >& d; done\nwait\nb", "for i in *.c; do a $i >& d; done\nb"),
+        ("for i in *.c; do a $i > d 2>&1; done\nwait\nb", "for i in *.c; do a $i > d 2>&1; done\nb"),
         ("a &\nb &\nwait $!", "a &\nb &\nwait"),
         ("for i in $(seq 0 1); do a $i & P[$i]=$!; done\nfor p in ${P[*]}; do wait $p; done", "a 0 &\na 1 &\nwait"),
         ("a &\nP=$!\nb\nS=$?\nkill $P\nexit $S", 'a &\nb\nS=$?\nkill "$!"\nexit $S'),

@@ -46,6 +46,7 @@ def command(body: str, *options: str) -> str:
     [
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
+        ("N=3\nsrun torchrun train.py $[N * 2] '$[N]'", "torchrun train.py 6 '$[N]'"),
         (
             LISTED,
             "python train.py --address=$MASTER_ADDR y",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -340,6 +341,14 @@ def test_a_machine_without_namespaces_refuses(repo: Repository, monkeypatch: pyt
     monkeypatch.setattr(sandbox, "_UNSHARE", ("false",))
     with pytest.raises(UsageError, match="`--prove` needs a sandbox, which is not possible here: the system allows no"):
         run_import(repo.root, "a.sh", importer="slurm", prove=True)
+
+
+def test_a_pod_has_the_shell_of_most_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name, **given: which("bash" if name == "sh" else name, **given))
+    text = script("-N 1", "--gres=gpu:1", body="if [ $SLURM_JOB_NUM_NODES == 1 ]; then a; fi")
+    made = [compared(tmp_path / name, text, {"command": f"if [ 1 {name} 1 ]; then a; fi"})[1] for name in ("=", "==")]
+    assert made == [True, which("dash") is None]
 
 
 def test_other_tools_have_no_proof(repo: Repository) -> None:
