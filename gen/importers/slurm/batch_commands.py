@@ -26,6 +26,7 @@ from gen.importers.slurm.site import (
     ONLY_SHOWS,
     OWN_ENVIRONMENT,
     SUBMITS,
+    WITHOUT_SRUN,
     file_of_slurm,
     other_job,
     shows_node,
@@ -351,8 +352,7 @@ class BatchCommands(BatchValues):
             self.drop(called, f"`{called.text[:60]}`", f"no pod has {what}", hint)
         else:
             if "srun" in words and not self.in_task:
-                hint = f"write it behind `srun`: `srun {called.program} …`"
-                self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", hint)
+                self.refuse(place, f"`{called.program[:40]}` starts `srun`, which does not work in a pod", WITHOUT_SRUN)
             self.start(called.words, called)
 
     def _open(self, container: Opened, place: Location, assigned: tuple[tuple[str, str], ...]) -> None:

@@ -122,6 +122,7 @@ SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/
 SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
 OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")
 """Programs behind a pipe that only change the logs."""
+WITHOUT_SRUN: Final = "remove `srun` and its options there: the other program starts the processes in the pod"
 IN_IMAGE: Final = "install it in the image"
 OWN_ENVIRONMENT: Final = ("a container has an environment of its own", IN_IMAGE)
 """Why the environment of a node is not in a job, and what to do."""

@@ -38,6 +38,7 @@ from gen.importers.slurm.site import (
     DEVICES,
     OF_KIND,
     OF_MACHINES,
+    WITHOUT_SRUN,
     Layout,
     is_of_machines,
     sets_network,
@@ -52,7 +53,7 @@ from gen.importers.slurm.srun import (
     with_export,
     without_srun,
 )
-from gen.importers.slurm.traps import INNER_SRUN
+from gen.importers.slurm.traps import INNER_SRUN, STARTS_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
@@ -370,10 +371,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         drawn = next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
         if drawn and several:
             draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", hint)
-        later = run.words[1:2] if run.words[:1] == ("trap",) else ()
-        if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
-            why = "`srun` does not work in a pod, and only its shell decides this part"
-            draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
+        _report_inner_srun(draft, run)
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
             draft.cannot_run(run.place, why, "write the value that it gives")
@@ -390,6 +388,18 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         if READS.fullmatch(" ".join(words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")
+
+
+def _report_inner_srun(draft: JobDraft, run: Run) -> None:
+    """Report `srun` that a shell of the pod or another program starts."""
+    later = run.words[1:2] if run.words[:1] == ("trap",) else ()
+    if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
+        why = "`srun` does not work in a pod, and only its shell decides this part"
+        draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
+    starts = map(STARTS_SRUN.search, (without_shown(run.text), *run.words))
+    if (within := next(filter(None, starts), None)) is not None:
+        program = within[1] or source_text(run.words[0]).rpartition("/")[2]
+        draft.cannot_run(run.place, f"`{cut(program)}` starts `srun`, which does not work in a pod", WITHOUT_SRUN)
 
 
 def _without_own(text: str) -> str:

@@ -20,6 +20,10 @@ INNER_SRUN: Final = regex(
     r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
 )
 """`srun` in a construct of the shell, or at the start of a value."""
+STARTS_SRUN: Final = regex(
+    r"(?:^\s*|\b(xargs|(?:env_)?parallel|sem|timeout|nohup|nice|env|stdbuf|numactl)\b[^|;&\n]{0,999}?[\s\"'/])srun\s+\S"
+)
+"""`srun` in the text of another program, which starts it."""
 _ENDS: Final = "the programs and files of a pod end with it"
 
 
