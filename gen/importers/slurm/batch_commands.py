@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import assigned_in, nodes_below
+from gen.base.shell_script import nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, with_own_program
+from gen.importers.slurm.declarations import KeptFunction, call, forget_set, keep_function, read_by_calls, set_by
 from gen.importers.slurm.expansion import is_known, marked, source_text, sources
 from gen.importers.slurm.inputs import here_string, read_line, read_values, with_input
 from gen.importers.slurm.options import OF_SBATCH, options_of
@@ -31,7 +32,7 @@ from gen.importers.slurm.site import (
     other_job,
     shows_node,
 )
-from gen.importers.slurm.values import ARGUMENT, BatchValues
+from gen.importers.slurm.values import BatchValues
 from gen.job.launchers import BY_PROGRAM, base
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class BatchCommands(BatchValues):
         super().__init__(constants, in_task=in_task)
         self.at = Location("")  # of the statement of now
         self.of_outputs: set[str] = set()
+        self.of_shell: dict[str, KeptFunction] = {}  # functions in the command
+        self.turns: list[str] = []  # loops around the statement of now
         self.leaving = ("", 0)  # `break`, `continue` or `return`, while it leaves blocks, and the number of its loops
         self.loops, self.behind = 0, list[str]()  # around the command of now, and words behind its redirection
         self.unclear: Location | None = None  # a part that may leave a loop or a function, as only a shell decides
@@ -190,32 +193,14 @@ class BatchCommands(BatchValues):
         """Whether a loop waits for a program in the background, such as a server."""
         return self.sleeps(node) and any(one.starts_in_background for one in self.steps)
 
-    def call(self, words: Sequence[str]) -> bool:
-        """Follow the body of a function with these arguments. False if there is none of this name."""
-        function = self.functions.get(words[0])
-        if function is None:
-            return False
-        body = function.child_by_field_name("body")
-        variables, clear, state = {**self.variables}, self.unclear is None, self.state()
-        around, self.hidden, self.loops = (self.hidden, self.loops, self.has_more), {}, 0
-        self.set_arguments(words[1:])
-        own_shell = body is not None and body.type == "subshell"
-        self.follow_block(() if body is None else (body,) if own_shell else body.children)
-        own = {name: variables.get(name) for name in {**self.variables, **variables} if ARGUMENT.fullmatch(name)}
-        for name, value in {**own, **self.hidden}.items():
-            self.variables.pop(name, None)
-            self.variables |= {name: value} if value is not None else {}
-        (self.hidden, self.loops, self.has_more), self.leaving = around, ("", 0)
-        if clear and self.unclear is not None and "srun" not in self.text(function):
-            self.restore(state)
-            self.keep_function(words[0])
-            return False
-        return True
-
     def as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""
-        for one in nodes_below(node, "command_name"):
-            self.keep_function(self.text(one))
+        called = [*map(self.text, nodes_below(node, "command_name"))]
+        for one in called:
+            keep_function(self, one)
+        called = [] if node.type == "function_definition" else called
+        read_by_calls(self, called)
+        forget_set(self, called)
         text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
@@ -225,33 +210,30 @@ class BatchCommands(BatchValues):
         """Add lines with the values of the variables that a text for the shell of the pod reads."""
         for line in self.assignments(text, names):
             name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
-            sets = (one for one in reversed(self.steps) if name in (one.sets, *assigned_in(one.text)))
-            arguments = (one for one in reversed(self.steps) if one.text.startswith("set -- "))
-            last = next(arguments if line.startswith("set -- ") else sets, None)
-            if last is None or last.text != line:
+            of_arguments, steps = line.startswith("set -- "), self.steps[::-1]
+            sets = [one for one in steps if (one.text[:7] == "set -- " if of_arguments else name in set_by(self, one))]
+            last = (
+                next(iter(sets), None),
+                next((one for one in sets if not one.shells), None),
+            )  # with or without shells
+            if any(one is None or one.text != line for one in last):
                 self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
 
-    def keep_function(self, name: str) -> None:
-        """Write a function into the command, if the script has it."""
-        if (called := self.functions.pop(name, None)) is not None:
-            local = [*map(str, range(10)), *assigned_in(self.text(called))]
-            self.kept |= {*local}
-            self.of_outputs.add(name)
-            self.variables |= {name: marked(f"${name}") for name in local}
-            if all(one.sets != f"{name}()" for one in self.steps):
-                self.as_it_is(called)
-                self.steps[-1] = replace(self.steps[-1], sets=f"{name}()")
+    def assign_for_calls(self, nodes: Iterable[Node]) -> None:
+        """Add lines with the values that the functions in the command read, in front of what calls them."""
+        called = (self.text(one) for node in nodes for one in nodes_below(node, "command_name"))
+        self.assign_before("", self.at, read_by_calls(self, called))
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
         variables, functions = {**self.variables}, {**self.functions}
-        for name in dict.fromkeys(CALLS.findall(command.strip())):
+        for name in (called := [*dict.fromkeys(CALLS.findall(command.strip()))]):
             if name in self.functions.keys() - self.of_outputs:
                 self.of_outputs.add(name)
-                self.keep_function(name)
+                keep_function(self, name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
-        self.assign_before(answer, self.at, VARIABLE.findall(answer))
+        self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *read_by_calls(self, called)])
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         self.variables = variables  # the shell of the output is one of its own
@@ -315,7 +297,9 @@ class BatchCommands(BatchValues):
     def leaves_turn(self, body: Node) -> bool:
         """Follow the body of a loop once. Returns whether it ends the loop."""
         self.loops += 1
+        self.turns.append(self.text(body.parent or body))
         self.follow_block(body.children)
+        self.turns.pop()
         self.loops -= 1
         word, number = self.leaving
         if word != "return":
@@ -342,7 +326,7 @@ class BatchCommands(BatchValues):
         if self.in_task and not self.bytes and called.program in OF_SHELL:
             what, why = f"`{called.program}` behind `srun`", "it is not a program, but a word of a shell"
             self.drop(called, what, why, "start it with `srun bash -c`")
-        elif self.call(words) or self.follow_word(called):
+        elif call(self, words, assigned) or self.follow_word(called):
             pass
         elif (container := opened(words)) is not None:
             self._open(container, place, assigned)
@@ -428,12 +412,13 @@ class BatchCommands(BatchValues):
     def add(self, step: Step) -> None:
         """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
-        self.assign_before("", step.place, VARIABLE.findall(parts))
+        self.assign_before("", step.place, [*VARIABLE.findall(parts), *read_by_calls(self, step.words[:1])])
         known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
         step, computed = with_variables(self.placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
         self.steps.append(step)
+        forget_set(self, step.words[:1])
         self.name_program(step)
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"

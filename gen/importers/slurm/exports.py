@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec.structs import replace
@@ -148,6 +149,10 @@ def _first_needing(name: str, text: str, steps: Sequence[Step]) -> int:
 
 def set_once(draft: JobDraft, runs: Sequence[Run], arrays: Sequence[Run]) -> list[Run]:
     """The programs without lines that set an array or a variable of `env` again."""
+    again = [
+        bool(one.text) and one.text == before.text and one.text.startswith("export ") for before, one in pairwise(runs)
+    ]
+    runs = [one for one, is_again in zip(runs, [False, *again], strict=True) if not is_again]
     known, sets = {one.text for one in arrays}, Counter(name for one in runs for name in assigned_in(one.text))
     for name, value in draft.fields.get("env", {}).items():
         text = shown(str(value).replace("{{ run.id }}", RUN))

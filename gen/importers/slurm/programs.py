@@ -156,6 +156,11 @@ class Step(Struct, frozen=True, kw_only=True):
         """Whether it starts a program in the background."""
         return self.background or _BACKGROUND.search(self.text) is not None
 
+    def with_variables(self, assigned: Sequence[tuple[str, str]]) -> Self:
+        """The program with variables in front of it that it lacks."""
+        own = dict(assigned) if self.words[:1] in BETWEEN else dict(self.assigned)
+        return replace(self, assigned=(*(one for one in assigned if one[0] not in own), *self.assigned))
+
     def within(self, folder: str, place: Location) -> Self:
         """The program in a folder that is relative to its own."""
         return replace(self, folder=joined(self.folder, folder), entered=Entered(place=place))
@@ -248,6 +253,11 @@ def _item_reads(text: str) -> frozenset[str]:
     return frozenset(_ITEM.findall(text))
 
 
+def reads_of(text: str) -> set[str]:
+    """The variables that a text reads, with or without `$`."""
+    return {*_reads(text)}
+
+
 def uses_of(name: str, text: str) -> int:
     """The number of places where a text reads a variable, with or without `$`."""
     return _reads(text)[name]
@@ -311,9 +321,17 @@ def _all_words(step: Step) -> Sequence[str]:
     return (*step.words, *step.options)
 
 
+def _with_functions(text: str, functions: Mapping[str, str]) -> str:
+    """A text with the functions that it calls, and those that they call."""
+    while called := next((one for one in functions if functions[one] not in text and is_needed(one, text)), None):
+        text += f"\n{functions[called]}"
+    return text
+
+
 def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[str]] = _all_words) -> list[AnyStep]:
     """The steps without variables and functions that no other one needs. `words_of` returns the words that count."""
     needed, texts = list[AnyStep](), ""
+    functions = {one.sets: one.text for one in steps if one.sets.endswith("()")}
     for step in reversed(steps):
         grows = any(step.text[:-1] and one.text.startswith(f"{step.text[:-1]} ") for one in needed[-1:])
         if grows and step.text.startswith(f"{step.sets}=("):
@@ -322,7 +340,7 @@ def needed_steps(steps: Sequence[AnyStep], words_of: Callable[[Any], Sequence[st
         if decides or step.sets in ("", "IFS") or is_needed(step.sets, texts):
             needed.append(step)
             words = (*words_of(step), *(value for _, value in step.assigned), step.input, step.folder)
-            texts += "\n".join([step.text, *map(source_text, words)])
+            texts = _with_functions("\n".join([texts, step.text, *map(source_text, words)]), functions)
     return needed[::-1]
 
 
@@ -337,11 +355,12 @@ def text_of_words(words: Sequence[str]) -> list[str]:
 def lacking_steps(steps: Sequence[Step], programs: Sequence[Step], text: str, line: int) -> list[Step]:
     """The steps up to a line that set the variables of a text, as far as the programs lack them."""
     known = {(one.text, one.place) for one in programs}
-    seen, found = set[str](), list[Step]()
+    functions = {one.sets: one.text for one in steps if one.sets.endswith("()")}
+    seen, found, text = set[str](), list[Step](), _with_functions(text, functions)
     for step in reversed([one for one in steps if one.sets and one.place.line <= line]):
         if step.sets not in seen and is_needed(step.sets, text):
             seen.add(step.sets)
-            text += f"\n{step.text}"
+            text = _with_functions(f"{text}\n{step.text}", functions)
             found.append(step)
     return [one for one in found[::-1] if (one.text, one.place) not in known]
 

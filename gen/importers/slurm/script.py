@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -114,14 +115,13 @@ class BatchScript(BatchCommands):
                 self.steps[-1] = replace(self.steps[-1], background=True)
                 self.steps[before:] = in_shell(self.steps[before:], self.steps[-1].stops, in_background=True)
             elif node.is_named:
+                is_in_background = node.next_sibling is not None and node.next_sibling.type == "&"
+                self.assign_for_calls([node] * is_in_background)
                 before = len(self.steps)
                 if (text := self.text(node)).startswith("-"):
                     what = f"`{text.split()[0][:60]}` is not a program, and the line before it ends without `\\`"
                     self._refuse(self.place(node), what)
-                if node.next_sibling is not None and node.next_sibling.type == "&":
-                    self._subshell(node, whole=True)
-                else:
-                    self._statement(node)
+                (partial(self._subshell, whole=True) if is_in_background else self._statement)(node)
 
     def _statement(self, node: Node) -> None:
         self._visits += 1
@@ -149,6 +149,7 @@ class BatchScript(BatchCommands):
 
     def _subshell(self, node: Node, *, whole: bool = False) -> None:
         """A block, or a whole statement in the background, that leaves the variables and the folder as they are."""
+        self.assign_for_calls([node] * whole)
         variables, exported, fixed = {**self.variables}, {**self.exported}, {*self.fixed}
         place, outer, self.is_inner = (self.folder, self.entered), (self.has_more, self.is_inner), True
         before, stops = len(self.steps), self.stops
@@ -265,6 +266,7 @@ class BatchScript(BatchCommands):
 
     def _of_program(self, parts: Sequence[Node], sign: str) -> None:
         """A program, and what follows if it succeeds or fails."""
+        self.assign_for_calls(parts)
         start, entered = len(self.steps), self.entered
         self._statement(parts[0])
         middle = len(self.steps)
@@ -343,9 +345,8 @@ class BatchScript(BatchCommands):
 
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
-        text = self.text(node)
+        text, starts = self.text(node), self.starts_program(node)
         assigned = assigned_in(text)
-        starts = self.starts_program(node)
         known = {
             name: self.variables.get(name, marked(f"${name}")) for name in assigned if f"for {name} in" not in text
         }

@@ -690,3 +690,75 @@ def test_the_functions_of_an_output_are_in_the_order_of_their_calls() -> None:
 def test_a_condition_about_values_is_not_one_about_a_status() -> None:
     _, found = read(script("-N 1", body="a\nif [ -z $SLURM_JOB_ID ]; then b; fi\n[ 1 = 2 ] && b\nc", interpreter=BASH))
     assert found == []
+
+
+RUN = "run() { python a.py --f $1 --m $M; }\n"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (
+            f"{RUN}M=a\nfor F in $(ls); do run $F; done\nM=b\nfor F in $(ls x); do run $F; done",
+            f"{RUN}M=a\nfor F in $(ls); do run $F; done\nM=b\nfor F in $(ls x); do run $F; done",
+        ),
+        (
+            "run() { a $R; }\nfor ((R=1; R<3; R++)); do\nrun &\ndone\nR=0\nrun\nwait",
+            "run() { a $R; }\nfor ((R=1; R<3; R++)); do\nrun &\ndone\nR=0\nrun\nwait",
+        ),
+        ("run() { a $M; }\nb && { M=c; run; }\nM=d\nrun", "run() { a $M; }\nb && { M=c; run; }\nM=d\nrun"),
+        (
+            f"{RUN}for M in a b; do for F in $(ls); do run $F; done; done",
+            f"{RUN}M=a\nfor F in $(ls); do run $F; done\nM=b\nfor F in $(ls); do run $F; done",
+        ),
+        (
+            f"{RUN}out() {{ run x; }}\nM=a\nb && {{ out; C=1; }}\nM=b\nout &\nc\nwait\n(M=c; run; d)\nout || exit 1",
+            f"{RUN}out() {{ run x; }}\nM=a\nb && {{ out; C=1; }}\nM=b\nout &\nc\nwait\nM=c\nrun\nd\nM=b\nout",
+        ),
+        (
+            "N=0\nrun() { a $N; N=$((N+1)); }\nfor F in $(ls); do run; done\nN=7\nrun\nb $N\nN=7\nrun",
+            "run() { a $N; N=$((N+1)); }\nN=0\nfor F in $(ls); do run; done\nN=7\nrun\nb $N\nN=7\nrun",
+        ),
+        (
+            "A=(b c)\nrun() { a ${A[@]}; }\nfor F in $(ls); do run; done\nA=(d)\nrun",
+            "run() { a ${A[@]}; }\nA=(b c)\nfor F in $(ls); do run; done\nA=(d)\nrun",
+        ),
+        (
+            "val() { curl $M; }\nM=a\nX=$(val)\nb $X $X\nM=c\nX=$(val)\nb $X $X",
+            "val() { curl $M; }\nM=a\nX=$(val)\nb $X $X\nM=c\nX=$(val)\nb $X $X",
+        ),
+        (  # values that no line changes
+            f"M=a\n{RUN}for F in $(ls); do run $F; done",
+            "run() { python a.py --f $1 --m a; }\nfor F in $(ls); do run $F; done",
+        ),
+        (
+            "M=5\nrun() { local M=$1; a $M; }\nfor F in $(ls); do run $F; done\nb $M",
+            "run() { local M=$1; a $M; }\nfor F in $(ls); do run $F; done\nb 5",
+        ),
+        (
+            'run() { a "$@"; }\nmain() { for F in $(ls); do run $F $1; done; run "$@"; }\nmain x y',
+            'run() { a "$@"; }\nfor F in $(ls); do run $F x; done\nrun x y',
+        ),
+    ],
+)
+def test_a_function_of_the_command_has_the_values_of_its_calls(body: str, expected: str) -> None:
+    text = job(script("-N 1", body=body, interpreter="/bin/bash")).fields["command"]
+    assert (text if isinstance(text, str) else text[-1]) == expected
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("run() { a $1; }\nD=0 run b &\nD=1 run c &\nwait", "D=0 a b &\nD=1 a c &\nwait"),
+        (
+            "run() { mkdir -p x; a $M; D=3 b; }\nM=c\nD=1 M=d run\nrun",
+            "mkdir -p x\nD=1 M=d a d\nM=d D=3 b\nmkdir -p x\na c\nD=3 b",
+        ),
+        (
+            "run() { for F in $(ls); do a $F $N; done; b; }\nN=2 run\nN=3 run",
+            "run() { for F in $(ls); do a $F $N; done; b; }\nN=2 run\nN=3 run",
+        ),
+    ],
+)
+def test_a_function_gets_the_variables_in_front_of_it(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
