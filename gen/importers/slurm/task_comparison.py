@@ -42,7 +42,17 @@ from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives, layout_of
 from gen.importers.slurm.outside import with_values
 from gen.importers.slurm.processes import DEFAULT_PORT
-from gen.importers.slurm.programs import SCRIPT, VARIABLE, command_at, read_by, start_of, uses_of
+from gen.importers.slurm.programs import (
+    SCRIPT,
+    VARIABLE,
+    command_at,
+    computes,
+    is_inside,
+    is_set_behind,
+    read_by,
+    start_of,
+    uses_of,
+)
 from gen.importers.slurm.site import Layout, Site, constants, read_site, without_placeholders
 from gen.importers.slurm.srun import exported_by, with_nodes
 from gen.importers.slurm.steps import Run, launcher_of, without_set
@@ -109,9 +119,9 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     script = _without_checks(script, {one.place.line for one in lost if one.message.startswith("the check")})
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
     about = [one for one in lost if not _OF_OTHERS.match(one.message)]
-    variables = {name for one in about for name in _NAMED.findall(one.message)} - script.images
+    names = {(name, one.place.line) for one in about for name in {*_NAMED.findall(one.message)} - script.images}
     alone = {one.place.line for one in about if not one.message.startswith("the meaning")}
-    variables |= {name for line in alone for name in assigned_in(command_at(script.text, line))}
+    variables = {name for line in alone for name in assigned_in(command_at(script.text, line))}
     learned, moves = _of_command(job), any(one.message.startswith("the folder of `cd`") for one in lost)
     missing = {posixpath.basename(match[1]) for one in lost if (match := _FILE.match(one.message))}
     once = {one.place.line for one in lost if _ONCE.match(one.message)}
@@ -129,7 +139,9 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         for one in _differences(script, job, originals, imported, once, eaten):
             is_named = one.expected or (moves and "in another folder" in one.text) or one.program in missing
             is_named = is_named or 0 < one.line <= first or any(_explains(part, script.text, one) for part in lost)
-            is_named = is_named or not variables.isdisjoint(VARIABLE.findall(read_by(script.text, one.line)))
+            read = {*VARIABLE.findall(read_by(script.text, one.line))}
+            decided = (name for name, at in names if at in alone or not is_set_behind(name, script.text, at, one.line))
+            is_named = is_named or not read.isdisjoint({*variables, *decided})
             if is_named or {one.line, start_of(script.text, one.line)} & {part.place.line for part in about}:
                 named.add(one.line)
             else:
@@ -167,15 +179,9 @@ def _failure(original: Recording, line: int) -> tuple[int, str] | None:
     return min((one for one in (*ends, *errors) if one[0] <= line), default=None)
 
 
-def _is_inside(text: str, line: int, start: int) -> bool:
-    """Whether a line is one of the command at `start`, or of a text that this reads."""
-    first, own = start_of(text, start), "".join(text.split("\n")[line - 1 : line]).strip()
-    return first <= line <= first + command_at(text, start).count("\n") or (own != "" and own in read_by(text, start))
-
-
 def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
     """Whether a finding is about a program in a text of the command with this line, such as that of `bash -c`."""
-    inside = difference.line > 0 and _is_inside(text, finding.place.line, difference.line)
+    inside = difference.line > 0 and is_inside(text, finding.place.line, difference.line)
     started = difference.text.partition("`")[2].partition("`")[0]
     if finding.message.startswith((f"`{started}` is not carried", f"`trap {started}")):
         return inside or finding.message.startswith("`trap ")  # which bash runs at line 1
@@ -352,10 +358,10 @@ def _differences(
             left = [one for one in left if one is not near]
             changed |= {near.words: program.record.line} if near is not None else {}
             lost |= {program.record.line} if near is None else set()
-            computes = near is None and _computes(script.text, program.record)
-            yield Difference(program.record.line, _said(job, task, program, near), expected=computes)
+            is_value = near is None and computes(script.text, program.record.line, program.record.words)
+            yield Difference(program.record.line, _said(job, task, program, near), expected=is_value)
         first = {one.record.line for one in before if one.record.task == 0}
-        first = {line for line in first if any(_is_inside(script.text, one, line) for one in once)}
+        first = {line for line in first if any(is_inside(script.text, one, line) for one in once)}
         single = [
             one for one in before if one.record.task == BATCH or (not one.record.task and one.record.line in first)
         ]
@@ -366,14 +372,6 @@ def _differences(
             line = cause.record.line if cause is not None else changed.get(program.words) or next(named, 0)
             name = posixpath.basename(program.record.words[0])
             yield Difference(line, text, expected=cause is not None and task > 0, program=name)
-
-
-def _computes(text: str, record: Record) -> bool:
-    """Whether a program gives a value of the script, which is compared where it is used."""
-    line = [*text.split("\n"), ""][min(record.line, text.count("\n") + 1) - 1]
-    name = record.words[0].rpartition("/")[2]
-    name = name if name in line else record.words[-1]  # of a program in a variable
-    return re.search(rf"(?:\$\(|`)[^`]*(?<!\w){re.escape(name)}(?!\w)", line) is not None
 
 
 def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:

@@ -210,6 +210,21 @@ def test_a_finding_about_another_case_explains_no_argument_of_this_one(tmp_path:
     assert not same, line
 
 
+@for_each(
+    ("body", "lost"),
+    [
+        ("run() { a $R; }\nfor ((R=1; R<3; R++)); do\nrun &\ndone\nR=0\nrun", "R=0\n"),
+        ("run() { a $M; }\npython b && { M=c; run; }\nM=d\nrun", "M=d\n"),
+    ],
+)
+def test_a_loop_does_not_explain_a_value_behind_it(tmp_path: Path, body: str, lost: str) -> None:
+    text = script("-N 1", body=body, interpreter="/bin/bash")
+    line, same, _ = compared(tmp_path, text)
+    assert same, line
+    _, same, found = compared(tmp_path, text, {"command": ["bash", "-c", body.replace(lost, "")]})
+    assert (same, [one.place.line for one in found]) == (False, [4])
+
+
 def test_programs_of_one_folder_have_one_folder(tmp_path: Path) -> None:
     text = script("-N 1", body="cd a\npython x\ncd ../b\npython y", interpreter="/bin/bash")
     _, same, found = compared(tmp_path, text, {"command": "cd a\npython x\npython y"})
