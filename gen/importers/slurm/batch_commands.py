@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 FOLLOWED: Final = frozenset({*READERS, "srun"})
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
+_SHIFTS: Final = regex(r"\bshift\b")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
@@ -192,6 +193,19 @@ class BatchCommands(BatchValues):
     def waits(self, node: Node) -> bool:
         """Whether a loop waits for a program in the background, such as a server."""
         return self.sleeps(node) and any(one.starts_in_background for one in self.steps)
+
+    def with_functions(self, node: Node) -> str:
+        """A part of the script, with the functions that it calls."""
+        parts, left = [self.text(node)], {**self.functions}
+        called = [*map(self.text, nodes_below(node, "command_name"))]
+        for one in (function for name in called if (function := left.pop(name, None)) is not None):
+            parts.append(self.text(one))
+            called += map(self.text, nodes_below(one, "command_name"))
+        return "\n".join(parts)
+
+    def needs_turns(self, node: Node) -> bool:
+        """Whether a loop has commands that the shell of a pod cannot run."""
+        return "srun" in self.with_functions(node) or _SHIFTS.search(self.text(node)) is not None
 
     def as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
 _CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
 _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
-_TURNS: Final = regex(r"\b(?:shift|srun)\b")
-"""Commands in a loop that the shell of a pod cannot run."""
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+(?:\d+|\$\?))?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
@@ -410,7 +408,7 @@ class BatchScript(BatchCommands):
                 break
         made = [one for one in self.steps[before:] if one not in [line for line, _ in self.single_outputs]]
         copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
-        if copies and "srun" not in self.text(body):
+        if copies and "srun" not in self.with_functions(body):
             self.restore({**state, "cut": None})
             self._undecided(node)
 
@@ -420,7 +418,7 @@ class BatchScript(BatchCommands):
         decides = condition is not None and text.startswith(("while", "until")) and not self.sleeps(node)
         known = self.holds(condition) if condition is not None and decides else None
         known = known if known is None or text.startswith("while") else not known
-        if known and _TURNS.search(text) and condition is not None and body is not None:
+        if known and self.needs_turns(node) and condition is not None and body is not None:
             until = text.startswith("until")
             self.follow_turns(
                 condition, lambda: None if (now := self.holds(condition)) is None else now is not until, body
@@ -436,7 +434,7 @@ class BatchScript(BatchCommands):
         body = node.child_by_field_name("body")
         head = re.match(r"for\s*\(\(([^;]*);([^;]*);(.*?)\)\)\s*(?:;|\n|do\b|\{)", self.text(node))
         starts = body is not None and self.starts_program(body)
-        if head is None or body is None or (starts and not _TURNS.search(self.text(body))):
+        if head is None or body is None or (starts and not self.needs_turns(body)):
             self._undecided(node)
             return
         if not self.count_turns(node, head.groups(), body, most=0 if starts else _MOST_TURNS):

@@ -14,7 +14,7 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.expansion import marked, source_text, sources
+from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
 from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
 from gen.importers.slurm.programs import DroppedPart, Step, command_at
 from gen.importers.slurm.script import BatchScript
@@ -44,7 +44,8 @@ def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
     made: list[Step] = []
     while left:
         group = left[:nodes]
-        at_once = len(group) == nodes > 1 and all(one.by_srun for one in group) and group[0].background
+        at_once = len(group) == nodes > 1 and all(one.by_srun for one in group)
+        at_once = at_once and all(one.background for one in group[:-1])
         merged = _on_all_nodes(group) if at_once else None
         made.append(left[0] if merged is None else merged)
         del left[: 1 if merged is None else nodes]
@@ -52,22 +53,67 @@ def on_each_node(steps: Iterable[Step], nodes: int) -> list[Step]:
 
 
 def _on_all_nodes(group: Sequence[Step]) -> Step | None:
-    """One step instead of one for each node; None if they differ in more than the node and its number."""
+    """One step instead of one for each node, in any order; None if they differ in more than the node and its number."""
     read = [options_of([*one.options], one.place, Findings()) for one in group]
     if not all(any(one.name == "nodelist" for one in options) for options, _ in read):
         return None
-    if len({len(rest) for _, rest in read}) > 1:
+    rows = [_values_of(step, rest) for step, (_, rest) in zip(group, read, strict=True)]
+    if any(row.keys() != rows[0].keys() for row in rows):
         return None
-    words: list[str] = []
-    for column in zip(*(rest for _, rest in read), strict=True):
-        stem = column[0].removesuffix("0")
-        if len({*column}) > 1 and column != tuple(f"{stem}{number}" for number in range(len(group))):
+    made, orders = dict[tuple[str, str], str](), set[tuple[str, ...]]()
+    for key in rows[0]:
+        value, order = _by_rank([row[key] for row in rows])
+        if value is None:
             return None
-        words.append(column[0] if len({*column}) == 1 else stem + marked("$RANK"))
+        made[key] = value
+        orders |= {order} if order else set()
+    if len(orders) > 1:
+        return None
+
+    def of_kind(kind: str) -> dict[str, str]:
+        return {name: value for (its, name), value in made.items() if its == kind}
+
+    last, of_step = group[-1], of_kind("")
     kept = [one for one in read[0][0] if one.name not in ("nodelist", "nodes", "ntasks", "ntasks-per-node")]
     options = [f"--{one.name}={one.value}" if one.value else f"--{one.name}" for one in kept]
     sizes = (f"--nodes={len(group)}", f"--ntasks={len(group)}")
-    return replace(group[-1], options=(*sizes, *options, *words), place=group[0].place)
+    return replace(
+        last,
+        options=(*sizes, *options, *of_kind("word").values()),
+        place=group[0].place,
+        assigned=tuple(of_kind("assigned").items()),
+        exported={**last.exported, **of_kind("exported")},
+        folder=of_step["folder"],
+        input=of_step["input"],
+        output=(of_step["sign"], of_step["path"]),
+    )
+
+
+def _values_of(step: Step, words: Sequence[str]) -> dict[tuple[str, str], str]:
+    """The words of the program of a step, and other values of it that can depend on its node."""
+    sign, path = step.output
+    return {
+        **{("word", str(number)): word for number, word in enumerate(words)},
+        **{("assigned", name): value for name, value in step.assigned},
+        **{("exported", name): value for name, value in step.exported.items() if isinstance(value, str)},
+        ("", "folder"): step.folder,
+        ("", "input"): step.input,
+        ("", "sign"): sign,
+        ("", "path"): path,
+    }
+
+
+def _by_rank(column: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """A word that is the same on all nodes, or has the number of the node, and the numbers; None for others."""
+    if len({*column}) == 1:
+        return column[0], ()
+    first = min(column, key=lambda one: (len(one), one))
+    for before, after in ((first[: one.start()], first[one.end() :]) for one in re.finditer("0", first)):
+        numbers = tuple(one.removeprefix(before).removesuffix(after) for one in column)
+        is_outside = before.count(OPEN) == before.count(CLOSE)
+        if is_outside and {*column} == {f"{before}{number}{after}" for number in range(len(column))}:
+            return f"{before}{marked('$RANK')}{after}", numbers
+    return None, ()
 
 
 def with_export(step: Step, options: Sequence[Option]) -> Step:

@@ -244,6 +244,17 @@ def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ())
     return given
 
 
+def report_parts(draft: JobDraft, runs: Sequence[Run]) -> None:
+    """Report a launcher for several nodes, if one pod has its starts on all of them."""
+    of_node = [one for one in runs if one.by_srun and one.launcher is not None and one.nodes == 1]
+    numbers = ((one, without_set(one).values.get(PODS, ("", ""))[1]) for one in of_node)
+    parts = [one for one, number in numbers if number not in ("", "1", "1:1")]
+    if any(one.background for one in parts[:-1]):
+        program = source_text(parts[-1].words[parts[-1].at])
+        message = f"`{program}` has other arguments on each node, and one pod has all of its starts"
+        draft.cannot_run(parts[-1].place, message, "start it with the same arguments on all nodes")
+
+
 def line_of(run: Run) -> str:
     """The command as a person writes it."""
     if run.background:

@@ -191,12 +191,50 @@ def test_deepspeed_starts_a_process_for_each_gpu(line: str, fields: dict[str, ob
             "a --rank=$RANK --at $MASTER_ADDR",
         ),
         ("i=0\nfor h in ${H[@]}; do srun -n1 -w $h torchrun --node_rank $i b & ((i++)); done\nwait", "torchrun b"),
+        (
+            (
+                "for i in $(seq 1 1); do srun -n1 -w ${H[$i]} torchrun --nnodes 2 --node_rank $i b & done\n"
+                "srun -n1 -w ${H[0]} torchrun --nnodes 2 --node_rank 0 b\nwait"
+            ),
+            "torchrun b",
+        ),
+        (
+            (
+                "run() { srun -w $N -n1 a --rank $R --port 600$R --log b$R.log; }\n"
+                "for ((R=1; R<2; R++)); do\nN=${H[$R]}\nrun &\ndone\nR=0\nN=${H[0]}\nrun\nwait"
+            ),
+            "a --rank $RANK --port 600$RANK --log b$RANK.log",
+        ),
+        ("for i in 0 1; do\nexport R=$i\nsrun -n1 -w ${H[$i]} a &\ndone\nwait", "export R=$RANK\na"),
+        ("R=1 srun -n1 -w ${H[1]} a &\nR=0 srun -n1 -w ${H[0]} a\nwait", "R=$RANK a"),
     ],
 )
 def test_a_loop_over_the_nodes_is_a_program_on_all_of_them(loop: str, expected: str) -> None:
     body = f"H=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n{loop}"
     made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body, interpreter=BASH)).fields
     assert (made["command"], made["workers"]) == (expected, 2)
+
+
+@for_each(
+    "loop",
+    [
+        "srun -N1 -n1 -w ${H[1]} a -r 1 -d 0 &\nsrun -N1 -n1 -w ${H[0]} a -r 0 -d 1\nwait",
+        "A=b srun -N1 -n1 -w ${H[0]} a &\nA=c srun -N1 -n1 -w ${H[1]} a\nwait",
+        "srun -N1 -n1 -w ${H[0]} a > b &\nsrun -N1 -n1 -w ${H[1]} a > c\nwait",
+    ],
+)
+def test_programs_that_differ_in_more_than_their_node_have_one_pod(loop: str) -> None:
+    body = f"H=($(scontrol show hostnames $SLURM_JOB_NODELIST))\n{loop}"
+    made, found = read(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=body, interpreter=BASH))
+    assert "workers" not in made[0].fields
+    assert "1 of 2 nodes is not carried: no `srun` starts a program on all nodes" in [one.message for one in found]
+
+
+def test_a_launcher_on_several_nodes_cannot_run_in_one_pod() -> None:
+    body = "srun -n1 -w a torchrun --nnodes 2 b.py &\nsrun -n1 -w b torchrun --nnodes=2 b.py --eval\nwait"
+    _, found = read(script("-N 2", "--gpus-per-node=8", body=body, interpreter=BASH))
+    message = "`torchrun` has other arguments on each node, and one pod has all of its starts"
+    assert [one.code for one in found if one.message == message] == ["cannot-run"]
 
 
 def test_the_launcher_on_most_nodes_decides_their_number() -> None:
