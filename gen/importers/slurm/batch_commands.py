@@ -15,7 +15,7 @@ from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, with_own_program
 from gen.importers.slurm.declarations import KeptFunction, call, forget_set, keep_function, read_by_calls, set_by
-from gen.importers.slurm.expansion import is_known, marked, source_text, sources
+from gen.importers.slurm.expansion import ONE, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import here_string, read_line, read_values, with_input
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import with_variables
@@ -232,6 +232,15 @@ class BatchCommands(BatchValues):
             )  # with or without shells
             if any(one is None or one.text != line for one in last):
                 self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
+                self._read_line(name, line)
+
+    def _read_line(self, name: str, line: str) -> None:
+        """Let later commands read a variable with a value of others in the command from the line that sets it."""
+        value = self.variables.get(name)
+        is_whole = isinstance(value, str) and line == f"{name}={shown(value)}" and ONE.fullmatch(value) is None
+        if is_whole and not self.from_text.isdisjoint(VARIABLE.findall("".join(sources(str(value))))):
+            self.from_text.add(name)
+            self.variables[name] = marked(f"${name}")
 
     def assign_for_calls(self, nodes: Iterable[Node]) -> None:
         """Add lines with the values that the functions in the command read, in front of what calls them."""
@@ -250,7 +259,8 @@ class BatchCommands(BatchValues):
         self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *read_by_calls(self, called)])
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
-        self.variables = variables  # the shell of the output is one of its own
+        lines = {name for name in self.from_text if self.variables.get(name) == marked(f"${name}")}
+        self.variables = variables | {name: marked(f"${name}") for name in lines}  # its shell is one of its own
         return answer
 
     def _of_variable(self, words: list[str]) -> list[str]:

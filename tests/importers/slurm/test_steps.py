@@ -44,6 +44,24 @@ def command(body: str, *options: str) -> str:
 @for_each(
     ("body", "expected"),
     [
+        (
+            'read L < x\nO=/b/${L}_c\nmkdir -p "$(dirname "$O")"\na --out $O --log "$O.log"',
+            'read L < x\nO=/b/${L}_c\nmkdir -p "$(dirname "$O")"\na --out $O --log "$O.log"',
+        ),
+        (
+            'H=$(git c)\nP="  b.py \\\n  --at $H \\\n"\nif [ -n "$Q" ]; then P="${P} -q $Q"; fi\na $P',
+            "a b.py --at $(git c)",
+        ),
+        ('H=$(git c)\nP=" --at $H"\nP="${P}  --b"\na $P\nb $P', 'P=" --at $(git c)"\na $P --b\nb $P --b'),
+    ],
+)
+def test_a_value_is_in_the_line_of_its_variable_or_in_that_of_the_program(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
+
+
+@for_each(
+    ("body", "expected"),
+    [
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
         ("N=3\nsrun torchrun train.py $[N * 2] '$[N]'", "torchrun train.py 6 '$[N]'"),
