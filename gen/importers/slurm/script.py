@@ -25,7 +25,7 @@ from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
-from gen.importers.slurm.traps import OF_STATUS, end_of_check
+from gen.importers.slurm.traps import end_of_check, is_of_last
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import end_behind, follow_word, join_behind
 
@@ -248,7 +248,9 @@ class BatchScript(BatchCommands):
             return
         chooses = sign == "||" and parts[0].type == "list"  # `A && B || C`
         is_other = known is not None and (known is not (sign == "&&") or RESTART_COUNT in self.decided_by)
-        if (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
+        if chooses and known is False and is_silent("".join(self.text(parts[-1]).split()[:1])):
+            self._statement(parts[0])  # as without `|| true`
+        elif (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
             self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) and not is_other else parts[1:])
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
@@ -293,7 +295,7 @@ class BatchScript(BatchCommands):
 
     def _if(self, node: Node) -> None:
         end, name = end_of_check(self.text(node))
-        if end and self.steps and self._checks(node, name):
+        if end and self.steps and is_of_last(self, node, name):
             self.steps[-1] = replace(self.steps[-1], otherwise=end)
             return
         self.note_cases(node)
@@ -321,17 +323,6 @@ class BatchScript(BatchCommands):
                 return
             if OF_FILE.search(self.text(conditions[0])):
                 self.unseen = self.place(conditions[0]), self.text(conditions[0])
-
-    def _checks(self, node: Node, name: str) -> bool:
-        """Whether a check is one of the last program, with its status in a variable if that has a name."""
-        before = self.before_one(node, "comment", *(("command",) if name else ()))
-        text = self.text(node) if before is None or not name else self.text(before)
-        status = OF_STATUS.fullmatch(text)
-        if name and (before is None or status is None or status[1] != name):
-            return False
-        before = self.before_one(before, "comment") if name and before is not None else before
-        is_part = "PIPESTATUS" in text and "|" in f"{self.steps[-1].text}{self.steps[-1].output[0]}"
-        return before is not None and not is_part and self.place(before) == self.steps[-1].place
 
     def _guarded(self, condition: Node | None, nodes: Iterable[Node]) -> None:
         """A block after its condition. One that ends the script because a file is missing is left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -16,6 +16,9 @@ from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
 from gen.importers.slurm.declarations import keep_function, read_by_calls
 from gen.importers.slurm.expansion import is_known, marked
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, AnyStep, Called, Step, way
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 INNER_SRUN: Final = regex(
     r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
@@ -92,7 +95,7 @@ def with_traps(steps: Sequence[AnyStep], folder: str) -> list[AnyStep]:
 
 
 _STATUS: Final = r"\$\?|\$\{PIPESTATUS\[0\]\}"
-OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
+_OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
 """A variable with the status of a program."""
 _IF_FAILED: Final = regex(
     rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$?\w+)\s*!=\s*0\s*\)\))"
@@ -112,3 +115,15 @@ def end_of_check(text: str) -> tuple[str, str]:
     if ends and ends != name:
         return "", ""
     return f"exit {match[3]}" if match[3] else "exit", name
+
+
+def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
+    """Whether a check is one of the last program, with its status in a variable if that has a name."""
+    before = reader.before_one(node, "comment", *(("command",) if name else ()))
+    text = reader.text(node) if before is None or not name else reader.text(before)
+    status = _OF_STATUS.fullmatch(text)
+    if name and (before is None or status is None or status[1] != name):
+        return False
+    before = reader.before_one(before, "comment") if name and before is not None else before
+    is_part = "PIPESTATUS" in text and "|" in f"{reader.steps[-1].text}{reader.steps[-1].output[0]}"
+    return before is not None and not is_part and reader.place(before) == reader.steps[-1].place

@@ -520,6 +520,14 @@ def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: in
             ["`conda activate b` is not carried: a container has an environment of its own"],
         ),
         (
+            '[ -d /b ] && c || true\ntest -f /d && E=--e || :\n[ -n "$F" ] && E=--f || echo g\npython a.py $E',
+            [
+                "the other case of `[ -d /b ]` is not carried: gen does not see files of machines",
+                "the other case of `test -f /d` is not carried: gen does not see files of machines",
+                'the other case of `[ -n "$F" ]` is not carried: the script gets `$F` from outside',
+            ],
+        ),
+        (
             "srun bash -c 'echo \"rank $SLURM_PROCID of $SLURM_JOB_ID\"; ./a $SLURM_PROCID'",
             ["`echo 'rank 0 of …'` is not carried: it only shows the state of a node"],
         ),
