@@ -79,6 +79,7 @@ _CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|so
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
+OF_TOOL: Final = regex(r"(?:command -v|which|type|hash|grep)\b")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
 
@@ -183,7 +184,7 @@ class Conditions(Expander):
             return text != "false"
         if text.startswith("test "):
             return self._of_text(text[5:])
-        if re.match(r"(?:command -v|which|type|hash|grep)\b", text):
+        if OF_TOOL.match(text):
             self.assumed = text
             return False
         return None

@@ -25,7 +25,7 @@ from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
-from gen.importers.slurm.traps import end_of_check, is_of_last
+from gen.importers.slurm.traps import end_of_check, is_of_last, keeps_check
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import end_behind, follow_word, join_behind
 
@@ -237,6 +237,8 @@ class BatchScript(BatchCommands):
             self.leave(one, f"the pipe to `{to}`", "the cluster keeps the logs", hint)
 
     def _list(self, node: Node) -> None:
+        if keeps_check(self, node):
+            return
         parts = [one for one in node.children if one.is_named]
         sign = next((one.type for one in node.children if one.type in ("&&", "||")), "&&")
         self.note_cases(parts[-1])
@@ -298,6 +300,8 @@ class BatchScript(BatchCommands):
         if end and self.steps and is_of_last(self, node, name):
             self.steps[-1] = replace(self.steps[-1], otherwise=end)
             return
+        if keeps_check(self, node):
+            return
         self.note_cases(node)
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):
             parts = [one for one in clause.children if one.type not in (*CLAUSES, "comment")]
@@ -310,7 +314,8 @@ class BatchScript(BatchCommands):
             elif conditions:
                 self.check_status(conditions[0])
             decides = self.assumed or (self.decided_by and conditions)
-            if decides and known is not None and not (known and _ENDS.search(self.text(parts[-1]))):
+            last = [one for one in parts if one.is_named][-1]
+            if decides and known is not None and not (known and _ENDS.search(self.text(last))):
                 others = (
                     [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
                 )

@@ -53,7 +53,7 @@ from gen.importers.slurm.srun import (
     with_export,
     without_srun,
 )
-from gen.importers.slurm.traps import INNER_SRUN, STARTS_SRUN
+from gen.importers.slurm.traps import INNER_SRUN, OF_OUTPUT, STARTS_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
@@ -370,18 +370,30 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         return
 
 
+_OF_NUMBERS: Final = "give a number with `--define NAME=VALUE`, or compute one in `command`"
+
+
+def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
+    """Report what the script does once, and each of several pods: a number that is `drawn`, and a check."""
+    if drawn:
+        draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", _OF_NUMBERS)
+    if (check := OF_OUTPUT.match(run.text)) is not None:
+        what, why = f"the single check `{cut(check[0].strip())}`", "each pod checks what its own program writes"
+        draft.drop(run.place, what, why, "let only the first pod check it in `command`, if only that writes it")
+
+
 def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod or ask Slurm, constructs of a shell in tasks of MPI, and numbers."""
-    hint = "give a number with `--define NAME=VALUE`, or compute one in `command`"
     several = draft.fields["kind"] != "mpi" and any(one.nodes > 1 for one in runs)
     for run in runs:
         values = (f"{name}={value}" for name, value in (*run.assigned, *run.exported.items()))
         text = re.sub(f"[{OPEN}{CLOSE}]", "", " ".join((run.text, *run.words, *values)))
         if _ID_AS_NUMBER.search(text):
-            draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", hint)
-        drawn = next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
-        if drawn and several:
-            draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", hint)
+            draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", _OF_NUMBERS)
+        if several:
+            _report_single(
+                draft, run, next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
+            )
         _report_inner_srun(draft, run)
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"

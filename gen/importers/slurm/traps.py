@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, regex
-from gen.base.shell_script import assigned_in
+from gen.base import Location, names, regex
+from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
 from gen.importers.slurm.declarations import keep_function, read_by_calls
@@ -127,3 +127,24 @@ def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
     before = reader.before_one(before, "comment") if name and before is not None else before
     is_part = "PIPESTATUS" in text and "|" in f"{reader.steps[-1].text}{reader.steps[-1].output[0]}"
     return before is not None and not is_part and reader.place(before) == reader.steps[-1].place
+
+
+_SEARCHES: Final = regex(r"(?:!\s*)?[ef]?grep\s[^;&|<\n]*")
+OF_OUTPUT: Final = regex(rf"(?:if\s+)?{_SEARCHES.pattern}")
+"""A check of what a program has written."""
+_SAYS: Final = names("echo printf cat head tail date true : grep egrep fgrep")
+"""Programs that a check may start."""
+
+
+def keeps_check(reader: BatchCommands, node: Node) -> bool:
+    """Keep a check of what a program has written, which only ends the script: `grep A FILE || exit 1`. False: none."""
+    condition = node.child_by_field_name("condition") or node.named_children[0]
+    text, called = reader.text(condition), {*map(reader.text, nodes_below(node, "command_name"))}
+    if "exit" not in called or called - {*_SAYS, "exit"} or not _SEARCHES.fullmatch(text) or reader.is_inner:
+        return False
+    made = {word for one in reader.steps for word in (*one.words, *one.options, one.output[1], one.makes)}
+    searched = [word for word in reader.words(text.lstrip("! ")) if not word.startswith("-")]
+    if assigned_in(reader.text(node)) or made.isdisjoint(reader.local(one).removeprefix("./") for one in searched[2:]):
+        return False
+    reader.as_it_is(node)
+    return True

@@ -13,7 +13,7 @@ from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
 from gen.importers.slurm.bash_text import before_programs, raw_parts, with_braces, word_end
-from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, STATUS, Conditions
+from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, OF_TOOL, STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -228,7 +228,7 @@ class BatchValues(Conditions):
         it, if it fails or starts nothing; otherwise the commands behind it are the other case.
         """
         programs = [one for one in self.steps[first:] if not {*one.words[:1]} & OF_FILES]
-        if OF_FILE.search(self.text(condition)) and (self.fails or not programs):
+        if (OF_FILE.search(self.text(condition)) or OF_TOOL.match(self.assumed)) and (self.fails or not programs):
             self._leave_check(condition, first)
             self.never -= {*assigned_in(self.text(condition.parent or condition))}
             self.ended, self.variables = None, {**variables}

@@ -379,6 +379,14 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         ),
         (NODE, "if [ -d b ]; then c; fi\nsrun a", 4, "the other case of `[ -d b ]` is not carried: gen does not see"),
         (NODE, "A=1\ncommand -v b || A=2\nsrun a $A", 5, "the other case of `command -v b` is not carried"),
+        (NODE, "if ! command -v b; then echo c; exit 1; fi\nsrun a", 4, "the check `! command -v b` is not carried"),
+        (NODE, "grep -q b /c || exit 1\nsrun a", 4, "the check `grep -q b /c` is not carried: gen does not see"),
+        (
+            NODES,
+            "srun a > b\ngrep c b || exit 1",
+            7,
+            "the single check `grep c b` is not carried: each pod checks what",
+        ),
         (NODE, "readonly* A=1\nsrun a", 4, "`readonly*` is not a program"),
         (
             NODE,
@@ -515,6 +523,11 @@ def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: in
 @for_each(
     ("body", "said"),
     [
+        ("a | tee b\nif ! grep -q c b; then echo d; exit 1; fi", []),
+        (
+            "if ! which b; then echo c; exit 1; fi\na",
+            ["the check `! which b` is not carried: gen does not see files of machines"],
+        ),
         (
             "conda activate b || { echo c; exit 1; }\na",
             ["`conda activate b` is not carried: a container has an environment of its own"],
