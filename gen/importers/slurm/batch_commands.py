@@ -76,6 +76,7 @@ class BatchCommands(BatchValues):
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
+        self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
         self.cut: Location | None = None  # the first statement that is not followed, because there are too many
 

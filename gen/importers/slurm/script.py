@@ -98,7 +98,8 @@ class BatchScript(BatchCommands):
 
     def place(self, node: Node) -> Location:
         row = bisect_left(self._ends, node.start_byte)  # the tree can have fewer lines
-        return Location(self.file, row + self.first_line)
+        inside = (place for start, place in reversed(self.evaluated) if start <= node.start_byte)
+        return next(inside, Location(self.file, row + self.first_line))
 
     def follow_block(self, nodes: Iterable[Node]) -> None:
         before = 0

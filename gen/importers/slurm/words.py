@@ -9,11 +9,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
-from gen.base.shell_script import assigned_in
-from gen.importers.slurm.bash_text import cut, in_double_quotes, without_comments
+from gen.base.shell_script import assigned_in, syntax_tree
+from gen.importers.shell_script import invalid_parts
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, in_double_quotes, readable, without_comments
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
-from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, marked, shown, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, Called, Entered, Step, formatted, in_joined_shell, in_shell, joined
 from gen.importers.slurm.site import (
     CONDA,
@@ -36,6 +37,10 @@ _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
+_OF_POD: Final = regex(r"\"?\$\{?\w+\}?\"?|\{\{ run\.id \}\}")
+"""A value in a text of `eval` that the shell of the pod has."""
+_MOST_TEXTS: Final = 200  # of `eval`
+_MOST_BYTES: Final = 50_000  # of them
 
 
 def follow_word(reader: BatchCommands, called: Called) -> bool:
@@ -199,25 +204,45 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
 
 def _eval(reader: BatchCommands, called: Called) -> bool:
     words = [MARKED.sub(lambda one: one[1] if one[1] in ("*", "?") else one[0], word) for word in called.words]
-    if not all(map(is_known, words[1:])):
-        text = " ".join(map(shown, called.words[1:]))
-        if SETS_UP.search(text):
-            reader.drop(called, f"`eval {cut(text)}`", *OWN_ENVIRONMENT)
+    text = " ".join(words[1:]).strip()
+    if not all(map(_OF_POD.fullmatch, sources(text))) or MARKED.fullmatch(text):
+        shell_text = " ".join(map(shown, called.words[1:]))
+        if SETS_UP.search(shell_text):
+            reader.drop(called, f"`eval {cut(shell_text)}`", *OWN_ENVIRONMENT)
         else:
             reader.start(called.words, called)
-    elif re.search(r"[;&|\n]", text := re.sub(r"'[^']*'|\"[^\"]*\"", "", " ".join(words[1:]).strip())):
-        what = f"gen does not follow several commands of `eval`: `{cut(text)}`"
-        reader.refuse(called.place, what, "write them into the script")
-    elif words[1:] and not words[1].startswith("-"):
-        inner = reader.words(" ".join(words[1:]))
-        pairs = [one.partition("=") for one in inner if _ASSIGNS.match(one)]
-        if len(pairs) == len(inner):
-            reader.variables |= {name: value for name, _, value in pairs}
-        elif pairs and (_ASSIGNS.match(inner[0]) or inner[0] in _DECLARES):
-            reader.refuse(called.place, f"gen does not follow `eval {cut(text)}`", "write it without `eval`")
-        else:
-            reader.run(called.place, inner, called.assigned)
+    elif text and not text.startswith("-"):
+        before = len(reader.steps)
+        text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the shell splits them again
+        given = {one.strip("${}"): marked(one) for one in sources(text)}
+        given = {name: value for name, value in given.items() if name not in reader.variables}
+        reader.variables |= given
+        _follow_text(reader, source_text(in_double_quotes(text, MARKED)), called.place)
+        left = (name for name, value in given.items() if reader.variables.get(name) == value)
+        for name in left:
+            del reader.variables[name]
+        own = [replace(one, assigned=(*called.assigned, *one.assigned)) for one in reader.steps[before:]]
+        reader.steps[before:] = own
     return True
+
+
+def _follow_text(reader: BatchCommands, text: str, place: Location) -> None:
+    """Follow a text in this shell, as if it were a part of the script at a place."""
+    start, plain = len(reader.bytes) + 1, readable(text)
+    if len(reader.evaluated) >= _MOST_TEXTS or start > _MOST_BYTES + min(
+        (one for one, _ in reader.evaluated), default=start
+    ):
+        reader.cut = reader.cut or place
+        return
+    reader.evaluated.append((start, place))
+    reader.bytes += b"\n" + plain.encode("utf-8", "replace")
+    top = syntax_tree(b" " * start + for_grammar(plain).encode("utf-8", "replace"), MAX_LEVELS)
+    if any(one.is_missing or reader.text(one).strip("\\ \t\n") for one in invalid_parts(top)):
+        hint = "correct it if bash refuses it, or write it into the script"
+        reader.refuse(place, f"gen cannot read the text of `eval`: `{cut(text)}`", hint)
+    until, reader.read_until = reader.read_until, 0
+    reader.follow_block(top.children)
+    reader.read_until = until
 
 
 def _in_place(reader: BatchCommands, called: Called) -> bool:

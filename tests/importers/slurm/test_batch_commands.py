@@ -31,6 +31,13 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("A=1\nA=2 srun a $A", "A=2 a 1"),
         ("export A=1\nwhile ask; do a; done\nexport A=2\nsrun b", "export A=1\nwhile ask; do a; done\nexport A=2\nb"),
         ("eval A=1\nsrun a $A", "a 1"),
+        ("eval export A=1\nsrun a $A", "a 1"),
+        ("A='a > b'\neval \"$A\"\nc b", "a > b\nc b"),
+        ("A='srun a > b 2>&1'\neval \"$A\"\nc b", "a > b 2>&1\nc b"),
+        ("A=\"a $B '$B c' < d &\"\neval $A\ne\nwait", 'a $B "$B c" < d &\ne\nwait'),
+        ("A='a \"b;c\" && d; D=1 e'\neval $A", "a 'b;c' &&\nd\nD=1 e"),
+        ("eval 'f() { a $1; }; B=2'\nf $B", "a 2"),
+        ('A="a $(hostname) > b"\neval $A\nc b', "a $MASTER_ADDR > b\nc b"),
         ('srun bash -c "a \\\\$SLURMD_NODENAME: b"', "a $HOSTNAME: b"),
         (
             'if ask; then A="b c"; fi\nB="$A d"\nsrun $B "$B"',

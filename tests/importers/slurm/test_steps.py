@@ -396,6 +396,8 @@ def test_long_commands_have_a_line_for_each_option() -> None:
         "A=(a b)\n" + "A=(${A[@]} ${A[@]})\n" * 40 + "srun x ${A[@]}",
         "srun bash -c " * 50,
         "eval 'eval x'",
+        'A=\'eval "$A"; eval "$A"\'\neval "$A"',
+        'A=\'eval "$A$A"\'\neval "$A"',
         "${A:=${A}}",
         "((x=9**9**9))",
         "A+=b srun x",
