@@ -79,6 +79,8 @@ class ImportedJob(Struct, frozen=True, kw_only=True):
     has no objects."""
     obstacles: tuple[Diagnostic, ...] = ()
     """Why its program cannot run, as far as only the importer knows."""
+    secrets: dict[str, str] = field(default_factory=dict)
+    """Values of variables that the job reads from a Secret. They are in no file; the sandbox has them."""
 
 
 OPTIONS: Final = ("image", "name", "define", "site", "site_template", "prove")

@@ -34,7 +34,8 @@ _EXPRESSION: Final = regex(r"\$+(?=\{[{%])|\{[{%]|(?<!\$)\{#(?=[^\n#]*#\})")
 """What gen takes for its own syntax, and not `${#A[@]}` of shells."""
 _MAX_LABEL: Final = 63
 _TO_REPLACE: Final = regex(r"<[^<>]*>|(?:your|change|insert|todo)[\W_].*|.*[\W_]here\W*|[*.xX]{3,}", re.IGNORECASE)
-"""Values that people replace with a secret."""
+_IN_PLACE: Final = regex(r"(?i)<(?:[^<>]*[\W_])?(?:your|insert|token|key|secret|password)(?:[\W_][^<>]*)?>")
+"""Values that people replace with a secret, and those with the form of a token of a model, such as `<pad>`."""
 
 
 class JobDraft:
@@ -46,11 +47,9 @@ class JobDraft:
             self.name = f"job-{name}"
             why = f"names of jobs start with a letter, so it is `{self.name}`"
             self.drop(place, f"the name `{name}`", why, "rename the file of the job, if you like")
-        self.fields: Fields = {"kind": kind}
-        self.overlay: Fields = {}
-        self.grants: Fields = {}
+        self.fields, self.overlay, self.grants = Fields(kind=kind), Fields(), Fields()
         self.places: dict[str, Location] = {}
-        self.obstacles: list[Diagnostic] = []
+        self.obstacles, self._secrets = list[Diagnostic](), dict[str, str]()
 
     def set(self, value: object, *route: str, place: Location | None = None) -> None:
         """Set a field of the job."""
@@ -90,6 +89,7 @@ class JobDraft:
         """The value of a variable, or a reference in place of a secret. `given` is whether the text has the secret."""
         if not is_secret(name, text):
             return literal(text)
+        self._secrets |= {name: text} if given else {}
         given = given and _TO_REPLACE.fullmatch(text) is None
         secret = f"{self.name}-env"
         hint = f"create a Secret `{secret}` with the key `{name}` in the namespace"
@@ -174,6 +174,7 @@ class JobDraft:
             places=self.places,
             originals=originals,
             obstacles=tuple(self.obstacles),
+            secrets=self._secrets,
         )
 
     def _report_absent(self) -> None:
@@ -197,7 +198,7 @@ class JobDraft:
 
 
 def is_secret(name: str, text: str) -> bool:
-    by_name = names_secret(name) and not is_harmless(name, text)
+    by_name = names_secret(name) and (not is_harmless(name, text) or _IN_PLACE.fullmatch(text) is not None)
     return by_name or next(known_secrets({"value": text}), None) is not None
 
 

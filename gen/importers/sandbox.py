@@ -328,19 +328,20 @@ def _records(raw: bytes) -> Iterator[Record]:
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)
 
 
-def environment(pod: CreatedPod, container: Body, port: int, own: Iterable[str] = ()) -> dict[str, str]:
-    """The variables of a container; `port` is added to those of the operator, which are not the job's `own`."""
+def environment(pod: CreatedPod, container: Body, port: int, job: ImportedJob) -> dict[str, str]:
+    """The variables of a container. `port` is added to those of the operator, which are not the job's own."""
+    own = job.fields.get("env", ())
     env = {"HOSTNAME": pod.name, "USER": "root"}
     for one in container.get("env") or ():
         name, value = str(one["name"]), one.get("value")
         if value is None:
             field = str(at(one, "valueFrom", "fieldRef", "fieldPath"))
-            value = pod.name if field == "metadata.name" else str(at(pod.metadata, "annotations", field) or f"<{name}>")
+            known = pod.name if field == "metadata.name" else at(pod.metadata, "annotations", field)
+            value = str(known or job.secrets.get(name) or _index(pod.name))
         elif name.endswith("_PORT") and name not in own and str(value).isdecimal():
             value = str(int(value) + port)
         env[name] = expanded(str(value), env)
-    env["JOB_COMPLETION_INDEX"] = _index(pod.name)
-    return {name: _index(pod.name) if value.startswith("<") else value for name, value in env.items()}
+    return {**env, "JOB_COMPLETION_INDEX": _index(pod.name)}
 
 
 def expanded(text: str, env: Mapping[str, str]) -> str:
@@ -405,7 +406,7 @@ def recorded_pods(
     processes: list[Process] = []
     for number, pod in enumerate((launcher or pods)[:MOST_TASKS]):
         container = pod.containers[0]
-        env = environment(pod, container, world.port, job.fields.get("env", ()))
+        env = environment(pod, container, world.port, job)
         if launcher:
             env |= ranks_of(job)
         env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}

@@ -20,6 +20,7 @@ UNCLEAR = "the address `"
         (NODE, "A=$A\nsrun --container-image=$A b", "give it with `--define A=VALUE`, or set it in the script"),
         (NODE, "if ask; then C=1; fi\nsrun -c $C a", "set it in the script, or remove the option"),
         (("-N 1", "-p $PARTITION"), "a", "give it with `--define PARTITION=VALUE`, or set `queue` of the job"),
+        (NODE, "export HF_TOKEN='<your-token-here>'\na", "with the key `HF_TOKEN` in the namespace"),
         (NODE, "export HF_TOKEN='<Your Token>'\na", "with the key `HF_TOKEN` in the namespace"),
         (NODE, "export HF_TOKEN=$(cat ~/.token)\na", "with the key `HF_TOKEN` in the namespace"),
         (NODE, "export WANDB_API_KEY=YOUR_WANDB_API_KEY_HERE\na", "with the key `WANDB_API_KEY` in the namespace"),

@@ -77,6 +77,8 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 2", "--ntasks-per-node=2"), WITH_MPI),
         (("-N 1",), "srun --no-container-entrypoint --container-image a/b:2 bash ./scripts/train.sh 1"),
         (("-N 1",), "srun sh /workspace/train.sh"),
+        (("-N 1",), "export HF_TOKEN='<your-token-here>' B='<b>'\nC_TOKEN='<c d>'\npython a.py $HF_TOKEN $B $C_TOKEN"),
+        (("-N 1",), "export API_KEY=abcdef0123\npython a.py $API_KEY"),
         (("-N 1",), "srun bash -c 'ls; cd /workspace/a; ./run b'"),
         (("-N 1",), 'cat > c.json <<END\n{"a": 1}\nEND\ncd sub\npython a.py --out /tmp/$SLURM_JOB_ID ../c.json'),
         (("-N 1", "--array=1-3"), "python a.py --task $SLURM_ARRAY_TASK_ID"),
