@@ -20,6 +20,7 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
 from gen.importers.draft import literals
 from gen.importers.kfp.graph import (
+    MAX_CONDITION,
     MAX_ITEMS,
     Group,
     Leaf,
@@ -401,7 +402,6 @@ _FAILED: Final = frozenset({"Failed", "Errored"})
 _OTHERWISE: Final = frozenset({"Omitted"})
 _MAX_NEEDS: Final = 8
 """All outcomes of as many tasks are tried."""
-MAX_TEXT: Final = 2000
 
 
 def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
@@ -410,7 +410,7 @@ def depends_on(text: str) -> tuple[tuple[str, ...], When | None]:
     None for a condition that means something else.
     """
     names = tuple(dict.fromkeys(match[1] for match in _ATOM.finditer(text)))
-    if not names or len(names) > _MAX_NEEDS or len(text) > MAX_TEXT:
+    if not names or len(names) > _MAX_NEEDS or len(text) > MAX_CONDITION:
         return names, None
     if (tree := _parsed(text)) is None:
         return names, None

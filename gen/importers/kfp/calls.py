@@ -13,32 +13,13 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
-from gen.importers.kfp.argo import MAX_TEXT
-from gen.importers.kfp.claims import with_workspace
+from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
 from gen.importers.kfp.ir import QUOTED, output_of, with_files
 from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_of_function
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
 from gen.kubernetes.objects import Body
 from gen.render.parts.names import most_characters
-
-_STATUS: Final = regex(
-    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
-)
-_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
-_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
-_MAX_DEPTH: Final = 100
-
-
-def status_in(condition: str) -> graph.When | None:
-    """How the tasks before must have ended, if the condition only compares their status."""
-    match = _STATUS.fullmatch(condition.strip())
-    if match is None:
-        return None
-    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
-    if not succeeded and match[2] not in {"Failed", "Error"}:
-        return None
-    return "succeeded" if equal == succeeded else "failed"
 
 
 def _in_ir(condition: str) -> str:
@@ -60,54 +41,6 @@ def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
     if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
         hint = f"let the other step print a short value, and read it from `results` of that step; otherwise {hint}"
     return "only a run of the pipeline has its value", hint
-
-
-def holds(condition: str) -> bool | None:
-    """Whether a condition on known values is true; None for one on others."""
-    text = condition.strip()
-    if len(text) > MAX_TEXT or text.count("(") + text.count("!") > _MAX_DEPTH:
-        return None
-    for sign, decides in (("||", True), ("&&", False)):
-        parts = _split(text, sign)
-        if len(parts) > 1:
-            known = [holds(one) for one in parts]
-            return decides if decides in known else None if None in known else not decides
-    if text.startswith("!"):
-        inner = holds(text[1:])
-        return None if inner is None else not inner
-    if text.startswith("(") and text.endswith(")"):
-        return holds(text[1:-1])
-    return _compared(text)
-
-
-def _split(text: str, sign: str) -> list[str]:
-    """The parts of a condition around an operator that is in no brackets and no quotes."""
-    parts, depth, quote, start = [], 0, "", 0
-    for index, char in enumerate(text):
-        if quote or char in "\"'":
-            quote = "" if char == quote else quote or char
-        else:
-            depth += {"(": 1, ")": -1}.get(char, 0)
-            if depth == 0 and index >= start and text.startswith(sign, index):
-                parts.append(text[start:index])
-                start = index + len(sign)
-    return [*parts, text[start:]]
-
-
-def _compared(condition: str) -> bool | None:
-    match = _COMPARISON.fullmatch(condition)
-    if match is None or "{{" in condition:
-        return None
-    operator = match[4]
-    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
-    try:
-        one, other = float(left), float(right)
-    except ValueError:
-        known = {"==": left == right, "!=": left != right}
-        return known.get(operator)
-    equal, less, more = one == other, one < other, one > other
-    known = {"==": equal, "!=": not equal, "<": less, ">": more, "<=": less or equal, ">=": more or equal}
-    return known[operator]
 
 
 _MAX_CALLS: Final = 64
@@ -290,7 +223,7 @@ class Reader:
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
         values = {**leaf.defaults, **scope.values}
         parameters = self.pipeline.parameters
-        leaf = graph.on_kubernetes(leaf, graph.Around(values=scope.around, absent=scope.absent, parameters=parameters))
+        leaf = on_kubernetes(leaf, Around(values=scope.around, absent=scope.absent, parameters=parameters))
         made = with_files(leaf, self._folder(name, task), values, parameters)
         leaf = with_workspace(leaf, made, values, [(one.task, one.leaf.pod) for one in self.calls.values()])
         of_function = lost_of_function(leaf.files, leaf.words, leaf.component)
@@ -411,7 +344,8 @@ class Reader:
             parts = {key: given[key] for key in task.selected if values.get(key) != given.get(key)}
             own = {**inner.values, **{key: values[key] for key in parts}}
             condition = graph.with_item(graph.with_values(task.condition, own), item)
-            status, true = status_in(condition), holds(graph.with_defaults(condition, self.pipeline.parameters))
+            status = graph.status_in(condition)
+            true = graph.holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = _in_ir(condition) if "" in self.pipeline.templates else condition
             names = graph.PARAMETER.findall(graph.with_values(task.condition, {**inner.values, **parts}))
             if condition and true is False:

@@ -1,20 +1,24 @@
-"""Claims that a pipeline creates and the workspace of its runs as volumes of the overlay; and its other settings on
-Kubernetes, which no job has.
+"""Settings of a pipeline on Kubernetes: the claims that it creates and the workspace of its runs as volumes of the
+overlay; those of pods, and others, which no job has.
+
+They are in `kubernetes_platform/proto` of kubeflow/pipelines; `extendPodSpecPatch` in `backend/src/v2/driver/k8s.go`
+makes a pod of them.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
-from gen.importers.kfp.graph import OUTPUT, Leaf, items_of
+from gen.importers.kfp.graph import OUTPUT, PARAMETER, Leaf, items_of, number_of, whole, with_defaults
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
@@ -136,3 +140,194 @@ def with_folder(words: Mapping[str, list[str]], folder: str) -> dict[str, list[s
     if any("{{" in one for one in program):
         return {**words, "command": ["sh", "-c", f'{made} && exec "$0" "$@"', *words["command"]]}
     return {"command": ["sh", "-c", f"{made} &&\n{shlex.join(program)}"], "args": []}
+
+
+_OF_PODS: Final = frozenset(
+    {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
+    | {"imagePullPolicy", "fieldPathAsEnv", "podMetadata", "imagePullSecret", "activeDeadlineSeconds", "nodeAffinity"}
+    | {"genericEphemeralVolume", "emptyDirMounts", "enabledSharedMemory", "securityContext", "initContainers"}
+)
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class Around(Struct, frozen=True, kw_only=True):
+    """The inputs of the graph around a task: values, those without a value, and the parameters of the pipeline."""
+
+    values: Mapping[str, str]
+    absent: frozenset[str]
+    parameters: Mapping[str, str]
+
+
+def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
+    """A component with its settings for Kubernetes. Settings that no pod has stay as they are, so that the comparison
+    with the object of gen finds them.
+    """
+    if not leaf.settings or not leaf.pod:
+        return leaf
+    fixed: list[str] = []
+    settings = {str(name): _resolved(value, around, str(name), fixed) for name, value in leaf.settings.items()}
+    container = leaf.pod["containers"][0]
+    volumes = list(_volumes(settings))
+    names = {known: name for known, name, _, _ in volumes}
+    own = present(
+        imagePullPolicy=settings.get("imagePullPolicy"),
+        env=[*as_list(container.get("env")), *_variables(settings)],
+        volumeMounts=[present(name=name, **mount) for _, name, _, mount in volumes],
+        securityContext=_security(settings.get("securityContext")),
+    )
+    selector = at(settings, "nodeSelector", "nodeSelectorJson") or {}
+    labels = _json(selector) if selector else at(settings, "nodeSelector", "labels")
+    of_pod = present(
+        nodeSelector=labels,
+        nodeSelectorJson=selector if labels is None else None,
+        volumes=[{"name": name, **source} for _, name, source, _ in volumes],
+        tolerations=[toleration for one in as_list(settings.get("tolerations")) for toleration in _tolerations(one)],
+        affinity=present(nodeAffinity=_affinity(as_list(settings.get("nodeAffinity")))),
+        imagePullSecrets=[{"name": _name(one, "secret")} for one in as_list(settings.get("imagePullSecret"))],
+        initContainers=[_before(as_mapping(one), names) for one in as_list(settings.get("initContainers"))],
+    )
+    others = {str(name): value for name, value in settings.items() if name not in _OF_PODS}
+    seconds = number_of(settings.get("activeDeadlineSeconds")) or leaf.seconds
+    pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
+    metadata = as_mapping(settings.get("podMetadata"))
+    return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed))
+
+
+def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any:
+    """A setting with constants in place of inputs of the graph, as `resolveInputParameter` in
+    `backend/src/v2/driver/resolve.go` of kubeflow/pipelines does; None if an input has no value. Each claim needs one.
+    """
+    if isinstance(value, list):
+        every = (_resolved(one, around, name, fixed) for one in value)
+        return [one for one in every if one is not None]
+    if not isinstance(value, dict):
+        return value
+    made = {str(key): _resolved(one, around, str(key), fixed) for key, one in value.items()}
+    if any(made[key] is None and value[key] is not None for key in made):
+        return None
+    if isinstance(outer := value.get("componentInputParameter"), str):
+        if outer in around.absent and not name.startswith("pvc"):
+            return None
+        text = around.values.get(outer, f"{{{{workflow.parameters.{outer}}}}}")
+        constant = _structure(text, around) if name.endswith("Json") else text
+        if constant is not None:
+            made["runtimeValue"] = {"constant": constant}
+            fixed += [one[1] for one in PARAMETER.finditer(text)] if constant is not text else []
+    return made
+
+
+def _structure(text: str, around: Around) -> Any:
+    """The object or the list of a text in JSON; None for another text."""
+    try:
+        made = json.loads(with_defaults(text, around.parameters))
+    except (ValueError, RecursionError):
+        return None
+    return made if isinstance(made, dict | list) else None
+
+
+def _variables(settings: Body) -> Iterator[Body]:
+    for field_name, source, key in (
+        ("secretAsEnv", "secret", "secretKey"),
+        ("configMapAsEnv", "configMap", "configMapKey"),
+    ):
+        for one in as_list(settings.get(field_name)):
+            more = {"name": _name(one, source), **present(optional=at(one, "optional") or None)}
+            for pair in as_list(at(one, "keyToEnv")):
+                yield {"name": at(pair, "envVar"), "valueFrom": {f"{source}KeyRef": {**more, "key": at(pair, key)}}}
+    for one in as_list(settings.get("fieldPathAsEnv")):
+        yield {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
+
+
+def _volumes(settings: Body) -> Iterator[tuple[str, str, Body, Body]]:
+    """For each volume: its name for init containers, its name in the pod, its source and its mount."""
+    for field_name, source, key in (
+        ("pvcMount", "pvc", "claimName"),
+        ("secretAsVolume", "secret", "secretName"),
+        ("configMapAsVolume", "configMap", "name"),
+    ):
+        for number, one in enumerate(as_list(settings.get(field_name))):
+            named = "persistentVolumeClaim" if source == "pvc" else source
+            named_object = _name(one, source)
+            made = {key: named_object, **present(optional=at(one, "optional") or None)}
+            mount = present(mountPath=at(one, "mountPath"), subPath=at(one, "subPath"))
+            yield named_object, f"{source.lower()}-{number}", {named: made}, mount
+    for one in as_list(settings.get("genericEphemeralVolume")):
+        spec = present(
+            accessModes=at(one, "accessModes"),
+            resources={"requests": {"storage": at(one, "size")}},
+            storageClassName=None if at(one, "defaultStorageClass") else at(one, "storageClassName"),
+        )
+        template = present(metadata=at(one, "metadata"), spec=spec)
+        yield _volume(one, {"ephemeral": {"volumeClaimTemplate": template}}, at(one, "mountPath"))
+    for one in as_list(settings.get("emptyDirMounts")):
+        directory = present(medium=at(one, "medium"), sizeLimit=at(one, "sizeLimit"))
+        yield _volume(one, {"emptyDir": directory}, at(one, "mountPath"))
+    if one := settings.get("enabledSharedMemory"):
+        directory = present(medium="Memory", sizeLimit=at(one, "size"))
+        yield _volume(one, {"emptyDir": directory}, "/dev/shm")  # noqa: S108 - the mount path in the pod
+
+
+def _volume(one: object, source: Body, path: object) -> tuple[str, str, Body, Body]:
+    name = str(at(one, "volumeName"))
+    return name, name, source, {"mountPath": path}
+
+
+def _before(container: Body, names: Mapping[str, str]) -> Body:
+    """An init container, with the names that its volumes have in the pod."""
+    mounts = [
+        {"name": names.get(name := str(at(one, "volumeName")), name), "mountPath": at(one, "mountPath")}
+        for one in as_list(container.get("volumeMounts"))
+    ]
+    return {**container, **present(volumeMounts=mounts)}
+
+
+def _security(context: object) -> Body:
+    """The security context of the container; the driver drops all capabilities then."""
+    numbers = {name: number_of(value) for name, value in as_mapping(context).items() if name.startswith("runAs")}
+    kept = {name: as_mapping(context)[name] if number is None else number for name, number in numbers.items()}
+    return {**kept, "capabilities": {"drop": ["ALL"]}} if isinstance(context, dict) else {}
+
+
+def _tolerations(one: object) -> Iterator[object]:
+    if (parameter := at(one, "tolerationJson")) is None:
+        seconds = number_of(at(one, "tolerationSeconds"))
+        yield {**as_mapping(one), "tolerationSeconds": seconds} if seconds is not None else one
+        return
+    known = _json(parameter)
+    yield from [one] if known is None else known if isinstance(known, list) else [known] if known else []
+
+
+def _affinity(terms: list[Any]) -> Body:
+    required: list[Any] = []
+    preferred: list[Any] = []
+    for one in terms:
+        known = _json(parameter) if (parameter := at(one, "nodeAffinityJson")) is not None else {}
+        required += as_list(at(known, _REQUIRED, "nodeSelectorTerms"))
+        preferred += as_list(at(known, _PREFERRED)) if known is not None else [one]  # no pod has it
+        term = present(matchExpressions=at(one, "matchExpressions"), matchFields=at(one, "matchFields"))
+        if parameter is None and term:
+            weight = at(one, "weight")
+            preferred += [{"weight": whole(weight), "preference": term}] if weight is not None else []
+            required += [term] if weight is None else []
+    made = {_REQUIRED: {"nodeSelectorTerms": required}} if required else {}
+    return {**made, **present(**{_PREFERRED: preferred})}
+
+
+def _json(parameter: object) -> Any:
+    """The constant of a parameter; None for a value that only a run has. All numbers of pods are whole."""
+    constant = at(parameter, "runtimeValue", "constant")
+    return whole(constant) if isinstance(constant, dict | list) else None
+
+
+def _name(one: object, source: str) -> str:
+    """The name of an object: a constant, an input of the component, or the output of a task."""
+    given = at(one, f"{source}NameParameter") or one
+    if isinstance(
+        plain := at(given, "runtimeValue", "constant") or at(given, "constant") or at(given, f"{source}Name"), str
+    ):
+        return plain
+    if isinstance(outer := at(given, "componentInputParameter"), str):
+        return f"{{{{inputs.parameters.{outer}}}}}"
+    output = at(given, "taskOutputParameter")
+    return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"

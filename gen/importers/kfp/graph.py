@@ -1,26 +1,23 @@
 """A compiled pipeline of either version: templates that run something, groups of tasks that call them, retries, and
-settings for Kubernetes.
+conditions.
 
 Argo runs the container again in a new pod up to `limit` times, after the first one (`RetryStrategy` in
 `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows), as a Job does up to `backoffLimit`. `retryPolicy` of
 the IR becomes this strategy: `getTaskRetryStrategyFromInput` in `backend/src/v2/compiler/argocompiler/container.go`
 of kubeflow/pipelines.
-The settings are in `kubernetes_platform/proto` there; `extendPodSpecPatch` in `backend/src/v2/driver/k8s.go` makes a
-pod of them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from gen.base import Route, as_list, as_mapping, at, regex
+from gen.base import Route, at, regex
 from gen.importers.kfp.losses import Loss
-from gen.kubernetes.objects import Body, present
+from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:
     import re
@@ -258,192 +255,69 @@ def whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_OF_PODS: Final = frozenset(
-    {"pvcMount", "secretAsEnv", "configMapAsEnv", "secretAsVolume", "configMapAsVolume", "nodeSelector", "tolerations"}
-    | {"imagePullPolicy", "fieldPathAsEnv", "podMetadata", "imagePullSecret", "activeDeadlineSeconds", "nodeAffinity"}
-    | {"genericEphemeralVolume", "emptyDirMounts", "enabledSharedMemory", "securityContext", "initContainers"}
+MAX_CONDITION: Final = 2000
+_STATUS: Final = regex(
+    r"""["']?\{\{(?:(?:tasks|steps)\.[\w-]+|workflow)\.status\}\}["']?\s*(==|!=)\s*["']?(\w+)["']?"""
 )
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_VALUE: Final = r"""(?:"([^"]*)"|'([^']*)'|([^"'=!<>&|]*))"""
+_COMPARISON: Final = regex(rf"{_VALUE}\s*(==|!=|<=|>=|<|>)\s*{_VALUE}")
+_MAX_DEPTH: Final = 100
 
 
-class Around(Struct, frozen=True, kw_only=True):
-    """The inputs of the graph around a task: values, those without a value, and the parameters of the pipeline."""
-
-    values: Mapping[str, str]
-    absent: frozenset[str]
-    parameters: Mapping[str, str]
-
-
-def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
-    """A component with its settings for Kubernetes. Settings that no pod has stay as they are, so that the comparison
-    with the object of gen finds them.
-    """
-    if not leaf.settings or not leaf.pod:
-        return leaf
-    fixed: list[str] = []
-    settings = {str(name): _resolved(value, around, str(name), fixed) for name, value in leaf.settings.items()}
-    container = leaf.pod["containers"][0]
-    volumes = list(_volumes(settings))
-    names = {known: name for known, name, _, _ in volumes}
-    own = present(
-        imagePullPolicy=settings.get("imagePullPolicy"),
-        env=[*as_list(container.get("env")), *_variables(settings)],
-        volumeMounts=[present(name=name, **mount) for _, name, _, mount in volumes],
-        securityContext=_security(settings.get("securityContext")),
-    )
-    selector = at(settings, "nodeSelector", "nodeSelectorJson") or {}
-    labels = _json(selector) if selector else at(settings, "nodeSelector", "labels")
-    of_pod = present(
-        nodeSelector=labels,
-        nodeSelectorJson=selector if labels is None else None,
-        volumes=[{"name": name, **source} for _, name, source, _ in volumes],
-        tolerations=[toleration for one in as_list(settings.get("tolerations")) for toleration in _tolerations(one)],
-        affinity=present(nodeAffinity=_affinity(as_list(settings.get("nodeAffinity")))),
-        imagePullSecrets=[{"name": _name(one, "secret")} for one in as_list(settings.get("imagePullSecret"))],
-        initContainers=[_before(as_mapping(one), names) for one in as_list(settings.get("initContainers"))],
-    )
-    others = {str(name): value for name, value in settings.items() if name not in _OF_PODS}
-    seconds = number_of(settings.get("activeDeadlineSeconds")) or leaf.seconds
-    pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
-    metadata = as_mapping(settings.get("podMetadata"))
-    return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed))
-
-
-def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any:
-    """A setting with constants in place of inputs of the graph, as `resolveInputParameter` in
-    `backend/src/v2/driver/resolve.go` of kubeflow/pipelines does; None if an input has no value. Each claim needs one.
-    """
-    if isinstance(value, list):
-        every = (_resolved(one, around, name, fixed) for one in value)
-        return [one for one in every if one is not None]
-    if not isinstance(value, dict):
-        return value
-    made = {str(key): _resolved(one, around, str(key), fixed) for key, one in value.items()}
-    if any(made[key] is None and value[key] is not None for key in made):
+def status_in(condition: str) -> When | None:
+    """How the tasks before must have ended, if the condition only compares their status."""
+    match = _STATUS.fullmatch(condition.strip())
+    if match is None:
         return None
-    if isinstance(outer := value.get("componentInputParameter"), str):
-        if outer in around.absent and not name.startswith("pvc"):
-            return None
-        text = around.values.get(outer, f"{{{{workflow.parameters.{outer}}}}}")
-        constant = _structure(text, around) if name.endswith("Json") else text
-        if constant is not None:
-            made["runtimeValue"] = {"constant": constant}
-            fixed += [one[1] for one in PARAMETER.finditer(text)] if constant is not text else []
-    return made
+    equal, succeeded = match[1] == "==", match[2] == "Succeeded"
+    if not succeeded and match[2] not in {"Failed", "Error"}:
+        return None
+    return "succeeded" if equal == succeeded else "failed"
 
 
-def _structure(text: str, around: Around) -> Any:
-    """The object or the list of a text in JSON; None for another text."""
+def holds(condition: str) -> bool | None:
+    """Whether a condition on known values is true; None for one on others."""
+    text = condition.strip()
+    if len(text) > MAX_CONDITION or text.count("(") + text.count("!") > _MAX_DEPTH:
+        return None
+    for sign, decides in (("||", True), ("&&", False)):
+        parts = _split(text, sign)
+        if len(parts) > 1:
+            known = [holds(one) for one in parts]
+            return decides if decides in known else None if None in known else not decides
+    if text.startswith("!"):
+        inner = holds(text[1:])
+        return None if inner is None else not inner
+    if text.startswith("(") and text.endswith(")"):
+        return holds(text[1:-1])
+    return _compared(text)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """The parts of a condition around an operator that is in no brackets and no quotes."""
+    parts, depth, quote, start = [], 0, "", 0
+    for index, char in enumerate(text):
+        if quote or char in "\"'":
+            quote = "" if char == quote else quote or char
+        else:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            if depth == 0 and index >= start and text.startswith(sign, index):
+                parts.append(text[start:index])
+                start = index + len(sign)
+    return [*parts, text[start:]]
+
+
+def _compared(condition: str) -> bool | None:
+    match = _COMPARISON.fullmatch(condition)
+    if match is None or "{{" in condition:
+        return None
+    operator = match[4]
+    left, right = ("".join(filter(None, match.group(*numbers))).strip() for numbers in ((1, 2, 3), (5, 6, 7)))
     try:
-        made = json.loads(with_defaults(text, around.parameters))
-    except (ValueError, RecursionError):
-        return None
-    return made if isinstance(made, dict | list) else None
-
-
-def _variables(settings: Body) -> Iterator[Body]:
-    for field_name, source, key in (
-        ("secretAsEnv", "secret", "secretKey"),
-        ("configMapAsEnv", "configMap", "configMapKey"),
-    ):
-        for one in as_list(settings.get(field_name)):
-            more = {"name": _name(one, source), **present(optional=at(one, "optional") or None)}
-            for pair in as_list(at(one, "keyToEnv")):
-                yield {"name": at(pair, "envVar"), "valueFrom": {f"{source}KeyRef": {**more, "key": at(pair, key)}}}
-    for one in as_list(settings.get("fieldPathAsEnv")):
-        yield {"name": at(one, "name"), "valueFrom": {"fieldRef": {"fieldPath": at(one, "fieldPath")}}}
-
-
-def _volumes(settings: Body) -> Iterator[tuple[str, str, Body, Body]]:
-    """For each volume: its name for init containers, its name in the pod, its source and its mount."""
-    for field_name, source, key in (
-        ("pvcMount", "pvc", "claimName"),
-        ("secretAsVolume", "secret", "secretName"),
-        ("configMapAsVolume", "configMap", "name"),
-    ):
-        for number, one in enumerate(as_list(settings.get(field_name))):
-            named = "persistentVolumeClaim" if source == "pvc" else source
-            named_object = _name(one, source)
-            made = {key: named_object, **present(optional=at(one, "optional") or None)}
-            mount = present(mountPath=at(one, "mountPath"), subPath=at(one, "subPath"))
-            yield named_object, f"{source.lower()}-{number}", {named: made}, mount
-    for one in as_list(settings.get("genericEphemeralVolume")):
-        spec = present(
-            accessModes=at(one, "accessModes"),
-            resources={"requests": {"storage": at(one, "size")}},
-            storageClassName=None if at(one, "defaultStorageClass") else at(one, "storageClassName"),
-        )
-        template = present(metadata=at(one, "metadata"), spec=spec)
-        yield _volume(one, {"ephemeral": {"volumeClaimTemplate": template}}, at(one, "mountPath"))
-    for one in as_list(settings.get("emptyDirMounts")):
-        directory = present(medium=at(one, "medium"), sizeLimit=at(one, "sizeLimit"))
-        yield _volume(one, {"emptyDir": directory}, at(one, "mountPath"))
-    if one := settings.get("enabledSharedMemory"):
-        directory = present(medium="Memory", sizeLimit=at(one, "size"))
-        yield _volume(one, {"emptyDir": directory}, "/dev/shm")  # noqa: S108 - the mount path in the pod
-
-
-def _volume(one: object, source: Body, path: object) -> tuple[str, str, Body, Body]:
-    name = str(at(one, "volumeName"))
-    return name, name, source, {"mountPath": path}
-
-
-def _before(container: Body, names: Mapping[str, str]) -> Body:
-    """An init container, with the names that its volumes have in the pod."""
-    mounts = [
-        {"name": names.get(name := str(at(one, "volumeName")), name), "mountPath": at(one, "mountPath")}
-        for one in as_list(container.get("volumeMounts"))
-    ]
-    return {**container, **present(volumeMounts=mounts)}
-
-
-def _security(context: object) -> Body:
-    """The security context of the container; the driver drops all capabilities then."""
-    numbers = {name: number_of(value) for name, value in as_mapping(context).items() if name.startswith("runAs")}
-    kept = {name: as_mapping(context)[name] if number is None else number for name, number in numbers.items()}
-    return {**kept, "capabilities": {"drop": ["ALL"]}} if isinstance(context, dict) else {}
-
-
-def _tolerations(one: object) -> Iterator[object]:
-    if (parameter := at(one, "tolerationJson")) is None:
-        seconds = number_of(at(one, "tolerationSeconds"))
-        yield {**as_mapping(one), "tolerationSeconds": seconds} if seconds is not None else one
-        return
-    known = _json(parameter)
-    yield from [one] if known is None else known if isinstance(known, list) else [known] if known else []
-
-
-def _affinity(terms: list[Any]) -> Body:
-    required: list[Any] = []
-    preferred: list[Any] = []
-    for one in terms:
-        known = _json(parameter) if (parameter := at(one, "nodeAffinityJson")) is not None else {}
-        required += as_list(at(known, _REQUIRED, "nodeSelectorTerms"))
-        preferred += as_list(at(known, _PREFERRED)) if known is not None else [one]  # no pod has it
-        term = present(matchExpressions=at(one, "matchExpressions"), matchFields=at(one, "matchFields"))
-        if parameter is None and term:
-            weight = at(one, "weight")
-            preferred += [{"weight": whole(weight), "preference": term}] if weight is not None else []
-            required += [term] if weight is None else []
-    made = {_REQUIRED: {"nodeSelectorTerms": required}} if required else {}
-    return {**made, **present(**{_PREFERRED: preferred})}
-
-
-def _json(parameter: object) -> Any:
-    """The constant of a parameter; None for a value that only a run has. All numbers of pods are whole."""
-    constant = at(parameter, "runtimeValue", "constant")
-    return whole(constant) if isinstance(constant, dict | list) else None
-
-
-def _name(one: object, source: str) -> str:
-    """The name of an object: a constant, an input of the component, or the output of a task."""
-    given = at(one, f"{source}NameParameter") or one
-    if isinstance(
-        plain := at(given, "runtimeValue", "constant") or at(given, "constant") or at(given, f"{source}Name"), str
-    ):
-        return plain
-    if isinstance(outer := at(given, "componentInputParameter"), str):
-        return f"{{{{inputs.parameters.{outer}}}}}"
-    output = at(given, "taskOutputParameter")
-    return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"
+        one, other = float(left), float(right)
+    except ValueError:
+        known = {"==": left == right, "!=": left != right}
+        return known.get(operator)
+    equal, less, more = one == other, one < other, one > other
+    known = {"==": equal, "!=": not equal, "<": less, ">": more, "<=": less or equal, ">=": more or equal}
+    return known[operator]

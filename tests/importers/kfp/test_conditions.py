@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gen.importers.kfp.argo import depends_on
-from gen.importers.kfp.calls import holds, status_in
+from gen.importers.kfp.graph import holds, status_in
 from tests.cases import for_each
 
 
