@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
-from gen.importers.kfp.ir import QUOTED, output_of, with_files
+from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
 from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_of_function
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
@@ -156,6 +156,33 @@ class _Ends(Struct, frozen=True, kw_only=True):
 
     last: tuple[str, ...]
     every: tuple[str, ...]
+    artifacts: Mapping[str, tuple[str, ...]] = {}
+    """Paths of the artifacts that it makes, by name: one for each item of a loop."""
+    is_left_out: bool = False
+    """Whether its condition is false."""
+
+
+def _together(every: Sequence[_Ends], last: tuple[str, ...]) -> _Ends:
+    """A task that runs once for each of these."""
+    names = dict.fromkeys(name for one in every for name in one.artifacts)
+    return _Ends(
+        last=tuple(dict.fromkeys(call for one in every for call in one.last)) if every else last,
+        every=tuple(call for one in every for call in one.every),
+        artifacts=_chosen({name: [(one, name) for one in every] for name in names}),
+        is_left_out=not every,
+    )
+
+
+def _chosen(chosen: Mapping[str, Sequence[tuple[_Ends | None, str]]]) -> dict[str, tuple[str, ...]]:
+    """The paths of artifacts that other tasks make, by name: those of tasks with a false condition have none. An
+    artifact is not known without one of the others.
+    """
+    made = {}
+    for name, every in chosen.items():
+        sources = [(one, inner) for one, inner in every if one is None or not one.is_left_out]
+        if all(one is not None and inner in one.artifacts for one, inner in sources):
+            made[name] = tuple(path for one, inner in sources if one is not None for path in one.artifacts[inner])
+    return made
 
 
 class Reader:
@@ -239,7 +266,7 @@ class Reader:
             retries=retries,
             lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *of_function, *scope.lost),
         )
-        return _Ends(last=(name,), every=(name,))
+        return _Ends(last=(name,), every=(name,), artifacts=artifacts_of(leaf, self._folder(name, task)))
 
     def _free(self, wanted: str, path: tuple[str, ...]) -> str:
         """A name of a step after `wanted`, which no other has: of a task that several groups have, after the task of
@@ -275,7 +302,14 @@ class Reader:
                 pending.remove(one)
         needed = {need for one in group.tasks for need in one.needs}
         last = tuple(call for one in ends if one not in needed for call in ends[one].last)
-        return _Ends(last=tuple(dict.fromkeys(last)), every=tuple(call for one in ends.values() for call in one.every))
+        chosen = {
+            name: [(ends.get(maker), inner) for maker, inner in sources] for name, sources in group.artifacts.items()
+        }
+        return _Ends(
+            last=tuple(dict.fromkeys(last)),
+            every=tuple(call for one in ends.values() for call in one.every),
+            artifacts=_chosen(chosen),
+        )
 
     def _task(self, task: graph.Task, scope: _Scope, inner: _Scope, ends: Mapping[str, _Ends]) -> _Ends:
         known = [ends[need] for need in task.needs if need in ends]
@@ -312,11 +346,12 @@ class Reader:
         """A text with the paths of artifacts, in a list of those of a loop, and names of objects and claims."""
 
         def known(match: re.Match[str]) -> str:
-            calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]
             if match[2] == "artifacts":
-                paths = [output_of(one.leaf, self._folder(one.name, one.task), match[3]) or match[0] for one in calls]
-                several = text.startswith("[") and len({one.leaf.name for one in calls}) == 1
-                return ", ".join(map(json.dumps, paths)) if several else paths[0] if len(paths) == 1 else match[0]
+                paths = ends[match[1]].artifacts.get(match[3], ()) if match[1] in ends else ()
+                if text.startswith("[") and paths:
+                    return ", ".join(map(json.dumps, paths))
+                return paths[0] if len(paths) == 1 else match[0]
+            calls = [self.calls[one] for one in (ends[match[1]].every if match[1] in ends else ())]
             if len(calls) == 1 and calls[0].leaf.manifest and match[3] in calls[0].leaf.named:
                 return f"{graph.RUN_ID}-{calls[0].name}"
             is_claim = len(calls) == 1 and calls[0].leaf.claim and match[3].endswith("name")
@@ -363,8 +398,7 @@ class Reader:
             made.append(self._template(task.calls, task.name, task.route, scope))
             if self._tasks > _MAX_TASKS:
                 break
-        last = tuple(dict.fromkeys(call for one in made for call in one.last)) if made else needs
-        return _Ends(last=last, every=tuple(call for one in made for call in one.every))
+        return _together(made, needs)
 
     def _known(self, text: str, inner: _Scope) -> str:
         """A text with the values of inputs and of the parameters of the pipeline."""

@@ -331,3 +331,23 @@ def _name(one: object, source: str) -> str:
         return f"{{{{inputs.parameters.{outer}}}}}"
     output = at(given, "taskOutputParameter")
     return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"
+
+
+def amounts_of(resources: object) -> dict[str, Body]:
+    """Limits and requests by name; older compilers write numbers, of memory in units of 10^9 bytes: `getPodResource` in
+    `backend/src/v2/driver/driver.go` of kubeflow/pipelines.
+    """
+    found: dict[str, Body] = {}
+    for part in ("Limit", "Request"):
+        amounts: Body = {}
+        for name, unit in (("cpu", ""), ("memory", "G")):
+            old = at(resources, f"{name}{part}")
+            old = f"{whole(old)}{unit}" if old and isinstance(old, int | float) else old
+            if amount := at(resources, f"resource{name.title()}{part}") or old:
+                amounts[name] = str(amount)
+        found[f"{part.lower()}s"] = amounts
+    device = at(resources, "accelerator", "resourceType") or at(resources, "accelerator", "type")
+    number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
+    if isinstance(device, str) and number:
+        found["limits"][device] = str(number)
+    return found

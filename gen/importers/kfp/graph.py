@@ -172,6 +172,8 @@ class Group(Struct, frozen=True, kw_only=True):
     defaults: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, Route] = field(default_factory=dict)
     """Inputs that need no value and have no default value. A task that passes on one without a value sets nothing."""
+    artifacts: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Artifacts that it hands on: tasks that make each, with their names there."""
     lost: tuple[tuple[str, Route], ...] = ()
     """Values that no job has, with their routes."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
-from gen.importers.kfp.claims import VOLUME, WORKSPACE, with_claim, with_folder
+from gen.importers.kfp.claims import VOLUME, WORKSPACE, amounts_of, with_claim, with_folder
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -126,6 +126,13 @@ def _group(component: object, route: Route, components: object) -> Group:
             for name, one in as_mapping(at(component, "inputDefinitions", "parameters")).items()
             if at(one, "isOptional") is True and at(one, "defaultValue") is None
         },
+        artifacts={
+            str(name): tuple(
+                (str(at(each, "producerSubtask")), str(at(each, "outputArtifactKey")))
+                for each in as_list(at(one, "artifactSelectors"))
+            )
+            for name, one in as_mapping(at(component, "dag", "outputs", "artifacts")).items()
+        },
     )
 
 
@@ -230,10 +237,10 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
     )
 
 
-def output_of(leaf: Leaf, step: str, name: str) -> str | None:
-    """The path of an artifact that a step makes; None if it has no such file."""
-    known = at(leaf.component, "outputDefinitions", "artifacts", name) is not None and leaf.pod
-    return f"{_FOLDER}/{RUN_ID}/{step}/{name}" if known else None
+def artifacts_of(leaf: Leaf, step: str) -> dict[str, tuple[str, ...]]:
+    """The paths of the artifacts that a step makes, by name."""
+    made = as_mapping(at(leaf.component, "outputDefinitions", "artifacts")) if leaf.pod else {}
+    return {str(name): (f"{_FOLDER}/{RUN_ID}/{step}/{name}",) for name in made}
 
 
 def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str]) -> Leaf:
@@ -423,26 +430,6 @@ def _pod(container: Any, words: tuple[str, ...]) -> Body:
         command=list(words[:count]),
         args=list(words[count:]),
         env=at(container, "env"),
-        resources=present(**_amounts(at(container, "resources"))),
+        resources=present(**amounts_of(with_texts(at(container, "resources"), _inputs))),
     )
     return {"containers": [made]}
-
-
-def _amounts(resources: object) -> dict[str, Body]:
-    """Limits and requests by name; older compilers write numbers, of memory in units of 10^9 bytes: `getPodResource` in
-    `backend/src/v2/driver/driver.go` of kubeflow/pipelines.
-    """
-    found: dict[str, Body] = {}
-    for part in ("Limit", "Request"):
-        amounts: Body = {}
-        for name, unit in (("cpu", ""), ("memory", "G")):
-            old = at(resources, f"{name}{part}")
-            old = f"{whole(old)}{unit}" if old and isinstance(old, int | float) else old
-            if amount := at(resources, f"resource{name.title()}{part}") or old:
-                amounts[name] = _inputs(str(amount))
-        found[f"{part.lower()}s"] = amounts
-    device = at(resources, "accelerator", "resourceType") or at(resources, "accelerator", "type")
-    number = at(resources, "accelerator", "resourceCount") or at(resources, "accelerator", "count")
-    if isinstance(device, str) and number:
-        found["limits"][_inputs(device)] = _inputs(str(number))
-    return found

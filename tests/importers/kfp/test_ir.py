@@ -415,10 +415,15 @@ def test_a_loop_over_artifacts_cannot_run() -> None:
 @for_each(("items", "paths"), [("[1, 2]", ["work/d", "work-2/d"]), ("[1]", ["work/d"]), ("", ["work/d"])])
 def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str]) -> None:
     """As `dsl.Collected` passes them on; without known items, the loop itself is missing."""
-    inner: Any = {"tasks": {"work": {"componentRef": {"name": "comp-work"}}}}
+    key = "pipelinechannel--work-d"
+    selectors = [{"producerSubtask": "work", "outputArtifactKey": "d"}]
+    inner: Any = {
+        "tasks": {"work": {"componentRef": {"name": "comp-work"}}},
+        "outputs": {"artifacts": {key: {"artifactSelectors": selectors}}},
+    }
     loop: Any = {"componentRef": {"name": "comp-loop"}, "parameterIterator": {"itemInput": "one"}}
     loop["parameterIterator"]["items"] = {"raw": items}
-    source = {"taskOutputArtifact": {"producerTask": "loop", "outputArtifactKey": "d"}}
+    source = {"taskOutputArtifact": {"producerTask": "loop", "outputArtifactKey": key}}
     join = {"componentRef": {"name": "comp-join"}, "inputs": {"artifacts": {"ds": source}}, "dependentTasks": ["loop"]}
     container = {"container": {"image": "a:1", "command": ["run", "{{$}}"]}}
     document = {
@@ -441,6 +446,75 @@ def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str
     assert [one.message for one in job.obstacles] == (
         [] if items else ["the loop `parameterIterator` of step `work` is not carried"]
     )
+
+
+def _selectors(*sources: tuple[str, str]) -> dict[str, Any]:
+    every = [{"producerSubtask": one, "outputArtifactKey": key} for one, key in sources]
+    return {"artifacts": {"model": {"artifactSelectors": every}}}
+
+
+_FIT: dict[str, Any] = {"componentRef": {"name": "comp-fit"}}
+_BRANCH: dict[str, Any] = {
+    "componentRef": {"name": "comp-branch"},
+    "inputs": {"parameters": {"fast": {"componentInputParameter": "fast"}}},
+}
+
+
+def _when(condition: str) -> dict[str, Any]:
+    return {**_BRANCH, "triggerPolicy": {"condition": condition}}
+
+
+@for_each(
+    ("graph", "path"),
+    [
+        ({"tasks": {"fit": _FIT}, "outputs": _selectors(("fit", "best"))}, "fit/best"),
+        ({"tasks": {"fit": _FIT, "other": _FIT}, "outputs": _selectors(("other", "model"))}, "other/model"),
+        ({"tasks": {"inner": _BRANCH}, "outputs": _selectors(("inner", "model"))}, "fit/best"),
+        (
+            {
+                "tasks": {
+                    "yes": _when("inputs.parameter_values['fast'] == true"),
+                    "no": _when("!(inputs.parameter_values['fast'] == true)"),
+                },
+                "outputs": _selectors(("yes", "model"), ("no", "model")),
+            },
+            "fit/best",
+        ),
+        ({"tasks": {"fit": _FIT}, "outputs": _selectors(("fit", "other"))}, None),
+        ({"tasks": {"fit": _FIT}, "outputs": _selectors(("other", "model"))}, None),
+        ({"tasks": {"fit": _FIT}}, None),
+        ({"tasks": {"fit": _FIT, "other": _FIT}, "outputs": _selectors(("fit", "best"), ("other", "best"))}, None),
+    ],
+    ids=["renamed", "of-one", "inner", "one-of", "no-artifact", "no-task", "no-output", "several"],
+)
+def test_artifacts_of_a_graph_are_those_that_it_selects(graph: dict[str, Any], path: str | None) -> None:
+    source = {"taskOutputArtifact": {"producerTask": "tune", "outputArtifactKey": "model"}}
+    use = {"componentRef": {"name": "comp-use"}, "inputs": {"artifacts": {"m": source}}, "dependentTasks": ["tune"]}
+    tune = {"componentRef": {"name": "comp-tune"}, "inputs": _BRANCH["inputs"]}
+    container = {"image": "a:1", "command": ["use", "{{$.inputs.artifacts['m'].path}}"]}
+    document = {
+        "pipelineInfo": {"name": "flow"},
+        "root": {
+            "inputDefinitions": {"parameters": {"fast": {"defaultValue": True, "parameterType": "BOOLEAN"}}},
+            "dag": {"tasks": {"tune": tune, "use": use}},
+        },
+        "components": {
+            "comp-tune": {"dag": graph},
+            "comp-branch": {"dag": {"tasks": {"fit": _FIT}, "outputs": _selectors(("fit", "best"))}},
+            "comp-fit": {
+                "executorLabel": "fit",
+                "outputDefinitions": {"artifacts": {"model": DATASET, "best": DATASET}},
+            },
+            "comp-use": {"executorLabel": "use", "inputDefinitions": {"artifacts": {"m": DATASET}}},
+        },
+        "deploymentSpec": {
+            "executors": {"fit": {"container": {"image": "a:1", "command": ["fit"]}}, "use": {"container": container}}
+        },
+    }
+    (job,), _ = read(document)
+    known = f"/pipeline/{{{{ run.id }}}}/{path}" if path else "change-me-tasks-tune-outputs-artifacts-model"
+    assert job.fields["steps"]["use"]["command"] == ["use", known]
+    assert len(job.obstacles) == (not path)
 
 
 def test_an_artifact_without_a_source_has_the_name_of_the_file() -> None:
