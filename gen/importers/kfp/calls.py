@@ -14,7 +14,7 @@ from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
-from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
+from gen.importers.kfp.ir import ARTIFACT, QUOTED, artifacts_of, of_pipeline, with_files
 from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_of_function
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
@@ -126,7 +126,8 @@ def claim_of(call: Call) -> dict[str, str]:
 def _is_optional(template: graph.Leaf | graph.Group | None, name: str) -> bool:
     """Whether a template runs without a value of an input; a graph passes this on."""
     known = template.component if isinstance(template, graph.Leaf) else None
-    return known is None or at(known, "inputDefinitions", "parameters", name, "isOptional") is True
+    part = "artifacts" if name.startswith(ARTIFACT) else "parameters"
+    return known is None or at(known, "inputDefinitions", part, name.removeprefix(ARTIFACT), "isOptional") is True
 
 
 class _Scope(Struct, frozen=True, kw_only=True):
@@ -221,7 +222,8 @@ class Reader:
 
     def _read(self) -> list[Call]:
         templates = self.pipeline.templates
-        values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in self.pipeline.parameters}
+        values = {name: of_pipeline(name) for name in self.pipeline.parameters}
+        values |= {f"{ARTIFACT}{name}": text for name, text in values.items()}
         if self.pipeline.entry in templates:
             self._template(self.pipeline.entry, "", (), _Scope(values=values))
         if self.pipeline.at_end is not None and self.pipeline.at_end in templates:

@@ -395,7 +395,7 @@ def _optional(pipeline: Pipeline) -> dict[str, Route]:
     """The inputs of a pipeline that have no value and need none."""
     entry = pipeline.templates.get(pipeline.entry)
     known = entry.optional if isinstance(entry, Group) else {}
-    return {name: route for name, route in known.items() if name not in pipeline.parameters}
+    return {name: route for route in known.values() if (name := str(route[-1])) not in pipeline.parameters}
 
 
 def _has_artifacts(made: CallJobs) -> bool:

@@ -84,17 +84,26 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
         name=str(at(spec, "pipelineInfo", "name") or ""),
         route=start,
         entry="",
-        templates=_with_parameters(templates, parameters),
+        templates=_with_parameters(templates, parameters, as_mapping(at(spec, "root", "inputDefinitions"))),
         parameters=parameters,
     )
 
 
-def _with_parameters(templates: dict[str, Leaf | Group], parameters: dict[str, str]) -> dict[str, Leaf | Group]:
-    """The inputs of the root are the parameters of the pipeline."""
+def _with_parameters(
+    templates: dict[str, Leaf | Group], parameters: Mapping[str, str], definitions: Body
+) -> dict[str, Leaf | Group]:
+    """The inputs of the root are the parameters of the pipeline, also those without a value."""
     root = templates[""]
     assert isinstance(root, Group)  # made above
-    values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in parameters}
-    return {**templates, "": replace(root, defaults=values)}
+    named = {str(name): str(name) for name in (*as_mapping(definitions.get("parameters")), *parameters)}
+    named |= {f"{ARTIFACT}{name}": str(name) for name in as_mapping(definitions.get("artifacts"))}
+    needed = {key: name for key, name in named.items() if key in parameters or key not in root.optional}
+    return {**templates, "": replace(root, defaults={key: of_pipeline(name) for key, name in needed.items()})}
+
+
+def of_pipeline(name: str) -> str:
+    """The placeholder of a parameter of the pipeline."""
+    return f"{{{{workflow.parameters.{name}}}}}"
 
 
 def _defaults(component: object) -> dict[str, str]:
@@ -122,8 +131,9 @@ def _group(component: object, route: Route, components: object) -> Group:
         ),
         defaults=_defaults(component),
         optional={
-            str(name): (*route, "inputDefinitions", "parameters", str(name))
-            for name, one in as_mapping(at(component, "inputDefinitions", "parameters")).items()
+            f"{start}{name}": (*route, "inputDefinitions", part, str(name))
+            for start, part in (("", "parameters"), (ARTIFACT, "artifacts"))
+            for name, one in as_mapping(at(component, "inputDefinitions", part)).items()
             if at(one, "isOptional") is True and at(one, "defaultValue") is None
         },
         artifacts={
@@ -397,7 +407,8 @@ def _present(word: str, values: Mapping[str, str]) -> Iterator[str]:
     if not isinstance(chosen, dict):
         yield word
         return
-    branch = chosen.get("Then" if str(chosen.get("InputName")) in values else "Else") or []
+    name = str(chosen.get("InputName"))
+    branch = chosen.get("Then" if name in values or f"{ARTIFACT}{name}" in values else "Else") or []
     for one in branch if isinstance(branch, list) else [branch]:
         yield from _present(_inputs(_joined(one if isinstance(one, str) else json.dumps(one))), values)
 

@@ -20,7 +20,7 @@ from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
 from gen.importers.kfp.calls import expression, param_name, why_unknown
-from gen.importers.kfp.ir import ARTIFACT, QUOTED, with_secrets
+from gen.importers.kfp.ir import ARTIFACT, QUOTED, of_pipeline, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -176,7 +176,7 @@ _MAX_SHOWN: Final = 100
 def _given_name(placeholder: str) -> str:
     """The name of a parameter that the user of the pipeline gives; empty for a value that only a run has."""
     given = graph.PARAMETER.fullmatch(placeholder) or graph.INPUT.fullmatch(placeholder)
-    return str(given[1]) if given is not None and _CHANNEL not in given[1] else ""
+    return str(given[1]).removeprefix(ARTIFACT) if given is not None and _CHANNEL not in given[1] else ""
 
 
 _CHANNEL: Final = "pipelinechannel--"
@@ -202,7 +202,7 @@ def parts_of(
     call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
 ) -> list[Part]:
     """The jobs of a step, with expressions in place of the parameters of the pipeline."""
-    given_values = {name: f"{{{{workflow.parameters.{name}}}}}" for name in given.define}
+    given_values = {name: of_pipeline(name) for name in given.define}
     call = replace(call, values={**given_values, **call.values})
     known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={})
     own = Findings()

@@ -901,3 +901,50 @@ def test_the_folder_of_artifacts_has_the_whole_name_of_the_task() -> None:
     assert len(cut) < len(name)
     assert _input_of(steps["train"])["inputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
     assert _input_of(steps[cut])["outputs"]["artifacts"]["rows"]["artifacts"][0]["uri"] == path
+
+
+def _calls(part: str, optional: frozenset[str] = frozenset(), **inputs: str) -> dict[str, Any]:
+    """A pipeline with inputs `a` and `b`, and one step whose inputs `a` and `b` are these."""
+    kind = "Parameter" if part == "parameters" else "Artifact"
+    own = {"parameterType": "STRING"} if part == "parameters" else DATASET
+    known = {name: {**own, **({"isOptional": True} if name in optional else {})} for name in "ab"}
+    given = {name: {f"componentInput{kind}": outer} for name, outer in inputs.items()}
+    words = ['{"IfPresent": {"InputName": "a", "Then": ["--a"], "Else": ["--none"]}}', "{{$}}"]
+    return {
+        "pipelineInfo": {"name": "flow"},
+        "root": {
+            "inputDefinitions": {part: known},
+            "dag": {"tasks": {"use": {"componentRef": {"name": "comp-use"}, "inputs": {part: given}}}},
+        },
+        "components": {"comp-use": {"executorLabel": "use", "inputDefinitions": {part: known}}},
+        "deploymentSpec": {"executors": {"use": {"container": {"image": "a:1", "command": ["use", *words]}}}},
+    }
+
+
+@for_each("part", ["parameters", "artifacts"])
+def test_inputs_without_a_value_have_the_names_of_the_pipeline(part: str) -> None:
+    document = _calls(part, a="b", b="a")
+    (job,), found = read(document)
+    assert job.fields["params"] == {"a": "change-me-a", "b": "change-me-b"}
+    assert [one.hint for one in found] == [
+        f"replace `change-me-{name}` in the job, or import it again with `--define {name}=VALUE`" for name in "ab"
+    ]
+    given_words = job.fields["command"][2]
+    assert given_words.index("params.b") < given_words.index("params.a")
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"a": "/x", "b": "/y"})
+    found = Findings()
+    (job,) = IMPORTERS["kfp"]().read(given, found)
+    assert job.fields["params"] == {"a": "/x", "b": "/y"}
+    assert [one.message for one in found] == []
+
+
+def test_optional_artifacts_without_a_value_are_left_out() -> None:
+    document = _calls("artifacts", frozenset("ab"), a="a")
+    (job,), found = read(document)
+    assert [one.message for one in found] == [
+        f"the optional input `{name}` of the pipeline has no value, so no step has it" for name in "ab"
+    ]
+    assert job.fields["command"][1] == "--none"
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"a": "/x"})
+    (job,) = IMPORTERS["kfp"]().read(given, Findings())
+    assert job.fields["command"][1] == "--a"
