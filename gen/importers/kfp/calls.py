@@ -15,7 +15,7 @@ from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
 from gen.importers.kfp.ir import ARTIFACT, QUOTED, artifacts_of, of_pipeline, with_files
-from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_of_function
+from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_files, lost_of_function
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
 from gen.kubernetes.objects import Body
@@ -222,8 +222,8 @@ class Reader:
 
     def _read(self) -> list[Call]:
         templates = self.pipeline.templates
-        values = {name: of_pipeline(name) for name in self.pipeline.parameters}
-        values |= {f"{ARTIFACT}{name}": text for name, text in values.items()}
+        names = [name for name in self.pipeline.parameters if not name.startswith(ARTIFACT)]
+        values = {f"{start}{name}": of_pipeline(name) for start in ("", ARTIFACT) for name in names}
         if self.pipeline.entry in templates:
             self._template(self.pipeline.entry, "", (), _Scope(values=values))
         if self.pipeline.at_end is not None and self.pipeline.at_end in templates:
@@ -253,9 +253,16 @@ class Reader:
         values = {**leaf.defaults, **scope.values}
         parameters = self.pipeline.parameters
         leaf = on_kubernetes(leaf, Around(values=scope.around, absent=scope.absent, parameters=parameters))
-        made = with_files(leaf, self._folder(name, task), values, parameters)
+        words, made = leaf.words, with_files(leaf, self._folder(name, task), values, parameters)
         leaf = with_workspace(leaf, made, values, [(one.task, one.leaf.pod) for one in self.calls.values()])
-        of_function = lost_of_function(leaf.files, leaf.words, leaf.component)
+        uris = {
+            key.removeprefix(ARTIFACT): [str(one) for one in graph.items_of(text) or [text]]
+            for key, value in values.items()
+            if key.startswith(ARTIFACT)
+            for text in [graph.with_defaults(value, parameters)]
+        }
+        lost_here = [*lost_of_function(leaf.files, leaf.words, leaf.component, uris)]
+        lost_here += lost_files(words, leaf.files, leaf.pod, uris)
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -266,9 +273,10 @@ class Reader:
             needs=scope.needs,
             when=scope.when,
             retries=retries,
-            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *of_function, *scope.lost),
+            lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *lost_here, *scope.lost),
         )
-        return _Ends(last=(name,), every=(name,), artifacts=artifacts_of(leaf, self._folder(name, task)))
+        made_here = artifacts_of(leaf, self._folder(name, task), values)
+        return _Ends(last=(name,), every=(name,), artifacts=made_here)
 
     def _free(self, wanted: str, path: tuple[str, ...]) -> str:
         """A name of a step after `wanted`, which no other has: of a task that several groups have, after the task of

@@ -15,10 +15,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_texts, at, replaced, with_texts
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
-from gen.importers.kfp.graph import OUTPUT, PARAMETER, Leaf, items_of, number_of, whole, with_defaults
+from gen.importers.kfp.graph import OUTPUT, PARAMETER, Leaf, items_of, number_of, of_ir, whole, with_defaults
 from gen.importers.manifests.pods import script_place
 from gen.kubernetes.objects import Body, present
 
@@ -333,7 +333,7 @@ def _name(one: object, source: str) -> str:
     return f"{{{{tasks.{at(output, 'producerTask')}.outputs.parameters.{at(output, 'outputParameterKey')}}}}}"
 
 
-def amounts_of(resources: object) -> dict[str, Body]:
+def _amounts(resources: object) -> dict[str, Body]:
     """Limits and requests by name; older compilers write numbers, of memory in units of 10^9 bytes: `getPodResource` in
     `backend/src/v2/driver/driver.go` of kubeflow/pipelines.
     """
@@ -351,3 +351,19 @@ def amounts_of(resources: object) -> dict[str, Body]:
     if isinstance(device, str) and number:
         found["limits"][device] = str(number)
     return found
+
+
+def pod_of(container: Any, words: tuple[str, ...]) -> Body:
+    """The pod of a container of the IR with this command."""
+    if not isinstance(at(container, "image"), str):
+        return {}
+    count = len(as_texts(at(container, "command")))
+    made = present(
+        name="main",
+        image=of_ir(container["image"]),
+        command=list(words[:count]),
+        args=list(words[count:]),
+        env=at(container, "env"),
+        resources=present(**_amounts(with_texts(at(container, "resources"), of_ir))),
+    )
+    return {"containers": [made]}

@@ -82,6 +82,7 @@ PLACEHOLDER: Final = regex(
 )
 """A text that is replaced when the pipeline runs."""
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
+_INPUT_OF_IR: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
 STATUS: Final = regex(r"\{\{tasks\.([\w-]+)\.status\}\}")
@@ -133,6 +134,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """The PersistentVolumeClaim that it creates, and not a pod."""
     settings: Body = field(default_factory=dict)
     """Settings of its pod on Kubernetes, which can name inputs of the graph around it."""
+    imports: str = ""
+    """The URI of the artifact that it only registers, without a container."""
     fixed: tuple[str, ...] = ()
     """Parameters of the pipeline with a value in its pod."""
     lost: tuple[str, ...] = ()
@@ -200,6 +203,11 @@ class Pipeline(Struct, frozen=True, kw_only=True):
 def with_values(text: str, values: Mapping[str, str]) -> str:
     """A text with the values of the inputs of its template."""
     return _replaced(INPUT, text, lambda match: values.get(match[1], match[0]))
+
+
+def of_ir(text: str) -> str:
+    """A text of the IR with the placeholders of Argo for its inputs."""
+    return _INPUT_OF_IR.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
 
 def with_item(text: str, item: object) -> str:

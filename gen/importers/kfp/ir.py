@@ -10,12 +10,12 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
-from gen.importers.kfp.claims import VOLUME, WORKSPACE, amounts_of, with_claim, with_folder
+from gen.importers.kfp.claims import VOLUME, WORKSPACE, pod_of, with_claim, with_folder
 from gen.importers.kfp.graph import (
     PARAMETER,
     PLACEHOLDER,
@@ -27,6 +27,7 @@ from gen.importers.kfp.graph import (
     Task,
     as_text,
     items_of,
+    of_ir,
     retries_of_task,
     whole,
     with_defaults,
@@ -35,7 +36,6 @@ from gen.importers.kfp.graph import (
 from gen.importers.kfp.losses import OWN, Loss, lost_field, lost_loop
 from gen.kubernetes.objects import Body, present
 
-_INPUT: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
 _FOLDER: Final = "/pipeline"
@@ -75,7 +75,8 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             label = str(at(component, "executorLabel") or "")
             route = (*start, *_EXECUTORS, label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
-            templates[str(name)] = replace(leaf, settings=as_mapping(at(platforms, *_EXECUTORS, label)))
+            settings = as_mapping(at(platforms, *_EXECUTORS, label))
+            templates[str(name)] = replace(leaf, settings=settings, imports=_uri(at(executors, label, "importer")))
     parameters = _defaults(at(spec, "root"))
     given = at(document, "runtimeConfig", "parameterValues")
     for name, value in given.items() if isinstance(given, dict) else ():
@@ -185,7 +186,7 @@ def _values(inputs: object) -> Iterator[tuple[str, str]]:
         if isinstance(outer := at(one, "componentInputParameter"), str):
             yield str(name), f"{{{{inputs.parameters.{outer}}}}}"
         elif (constant := at(one, "runtimeValue", "constant")) is not None:
-            yield str(name), _inputs(_constant(constant))
+            yield str(name), of_ir(_constant(constant))
         elif isinstance(producer := at(one, "taskOutputParameter", "producerTask"), str):
             key = at(one, "taskOutputParameter", "outputParameterKey")
             yield str(name), f"{{{{tasks.{producer}.outputs.parameters.{key}}}}}"
@@ -220,10 +221,6 @@ def _artifacts(inputs: object, definitions: object) -> dict[str, str]:
     return found
 
 
-def _inputs(text: str) -> str:
-    return _INPUT.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
-
-
 def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[Loss, ...]]:
     """The items of a loop, the text of the list that depends on others, and the loop if both are unknown."""
     items = items_of(str(at(loop, "items", "raw")))
@@ -234,23 +231,32 @@ def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[Loss, ..
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
     command = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
-    words = tuple(_inputs(_joined(one)) for one in command)
+    words = tuple(of_ir(_joined(one)) for one in command)
     image = str(at(container, "image") or "")
     return Leaf(
         name=name,
         route=route,
         words=words,
-        pod={} if image.startswith(_STUBS) else _pod(container, words),
+        pod={} if image.startswith(_STUBS) else pod_of(container, words),
         claim={"name": "", "inputs": True} if image == f"{_STUBS}createpvc" else {},
         defaults=_defaults(component),
         component=component if isinstance(component, dict) else {},
     )
 
 
-def artifacts_of(leaf: Leaf, step: str) -> dict[str, tuple[str, ...]]:
-    """The paths of the artifacts that a step makes, by name."""
-    made = as_mapping(at(leaf.component, "outputDefinitions", "artifacts")) if leaf.pod else {}
-    return {str(name): (f"{_FOLDER}/{RUN_ID}/{step}/{name}",) for name in made}
+def _uri(importer: object) -> str:
+    """The URI that an importer registers: a constant, or an input of its component."""
+    uri = at(importer, "artifactUri")
+    if isinstance(name := at(uri, "runtimeParameter"), str):
+        return f"{{{{inputs.parameters.{name}}}}}"
+    return of_ir(str(at(uri, "constant") or at(uri, "constantValue", "stringValue") or ""))
+
+
+def artifacts_of(leaf: Leaf, step: str, values: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The paths of the artifacts that a step makes, by name, or their URI."""
+    made = as_mapping(at(leaf.component, "outputDefinitions", "artifacts")) if leaf.pod or leaf.imports else {}
+    folder = f"{_FOLDER}/{RUN_ID}/{step}"
+    return {str(name): (with_values(leaf.imports, values) or f"{folder}/{name}",) for name in made}
 
 
 def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str]) -> Leaf:
@@ -410,7 +416,7 @@ def _present(word: str, values: Mapping[str, str]) -> Iterator[str]:
     name = str(chosen.get("InputName"))
     branch = chosen.get("Then" if name in values or f"{ARTIFACT}{name}" in values else "Else") or []
     for one in branch if isinstance(branch, list) else [branch]:
-        yield from _present(_inputs(_joined(one if isinstance(one, str) else json.dumps(one))), values)
+        yield from _present(of_ir(_joined(one if isinstance(one, str) else json.dumps(one))), values)
 
 
 def _with_paths(text: str, paths: Mapping[str, str]) -> str:
@@ -429,18 +435,3 @@ def _joined(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return "".join(_joined(one if isinstance(one, str) else json.dumps(one)) for one in as_list(parts)) or text
-
-
-def _pod(container: Any, words: tuple[str, ...]) -> Body:
-    if not isinstance(at(container, "image"), str):
-        return {}
-    count = len(as_texts(at(container, "command")))
-    made = present(
-        name="main",
-        image=_inputs(container["image"]),
-        command=list(words[:count]),
-        args=list(words[count:]),
-        env=at(container, "env"),
-        resources=present(**amounts_of(with_texts(at(container, "resources"), _inputs))),
-    )
-    return {"containers": [made]}

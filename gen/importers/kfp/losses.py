@@ -11,7 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Route, as_mapping, at, follow, names, regex
+from gen.base import Diagnostic, Findings, Route, as_list, as_mapping, at, follow, names, regex
 from gen.importers import ImportedJob
 from gen.job.kinds import ALL_KINDS
 
@@ -21,6 +21,9 @@ HINTS: Final = {
     "field": "check whether the step needs it",
     "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
     "sdk": "compile the pipeline again with kfp 2.5 or newer: older versions only have paths of objects in a store",
+    "store": "only Kubeflow Pipelines downloads it: put it on a volume, or name its store in `inputs` of the step, and "
+    "write its path there in place of the URI",
+    "volume": "add its volume to `data` of the step, if the image does not have the file",
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write a step for each item, or a loop in its command",
@@ -37,7 +40,9 @@ class Loss(Struct, frozen=True, kw_only=True):
 
     what: str
     """As messages name it."""
-    reason: Literal["field", "files", "sdk", "metadata", "output", "loop", "condition", "start", "failure"] = "field"
+    reason: Literal[
+        "field", "files", "sdk", "store", "volume", "metadata", "output", "loop", "condition", "start", "failure"
+    ] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
 
@@ -106,13 +111,8 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
     """The losses of functions in Python that read metadata of these inputs, which only the server of Kubeflow Pipelines
     hands on from the step that sets them.
     """
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            nodes = [one for source in files.values() if artifacts for one in ast.walk(ast.parse(source))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    loops = [one for one in nodes if isinstance(one, ast.For | ast.comprehension)]
-    origins = {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
+    nodes = (_nodes(files) if artifacts else []) or []
+    origins = _origins(nodes, artifacts)
     written = {id(one.value) for one in nodes if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)}
     read = [
         one for one in nodes if isinstance(one, ast.Attribute) and one.attr == "metadata" and id(one) not in written
@@ -122,20 +122,102 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
             yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
 
 
+def _nodes(files: Mapping[str, str]) -> list[ast.AST] | None:
+    """The nodes of functions in Python; None if they are not valid."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return [one for source in files.values() for one in ast.walk(ast.parse(source))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _origins(nodes: Iterable[ast.AST], artifacts: Iterable[str]) -> dict[str, str]:
+    """The names of inputs, and of the items of loops over them, with the input of each."""
+    loops = [one for one in nodes if isinstance(one, ast.For | ast.comprehension)]
+    return {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
+
+
+def _read_files(files: Mapping[str, str], artifacts: Collection[str]) -> set[str]:
+    """The inputs of functions in Python that may read files: which use more of them than their URI or their metadata,
+    or hand them on.
+    """
+    nodes = _nodes(files)
+    if nodes is None or any("InputPath" in source for source in files.values()):
+        return set(artifacts)
+    parents = {id(inner): one for one in nodes for inner in ast.iter_child_nodes(one)}
+    origins = _origins(nodes, artifacts)
+
+    def is_read(node: ast.AST) -> bool:
+        outer = parents.get(id(node))
+        while isinstance(outer, ast.Subscript | ast.BoolOp) or (
+            isinstance(outer, ast.IfExp) and node is not outer.test
+        ):
+            node, outer = outer, parents.get(id(outer))
+        if isinstance(outer, ast.Call):
+            return _name(outer.func) not in _WITHOUT_FILES
+        if isinstance(outer, ast.Attribute):
+            return outer.attr not in _OF_ARTIFACT
+        return not isinstance(outer, _TESTS)
+
+    used = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    return {origins[one.id] for one in used if origins.get(one.id) in artifacts and is_read(one)}
+
+
+_WITHOUT_FILES: Final = names("bool len print repr str type")
+_OF_ARTIFACT: Final = names("metadata name schema_title schema_version uri")
+_TESTS: Final = (
+    ast.For,
+    ast.comprehension,
+    ast.Compare,
+    ast.If,
+    ast.IfExp,
+    ast.UnaryOp,
+    ast.FormattedValue,
+)
+
+
+_URI: Final = regex(r"(?s)[a-z][a-z0-9+.-]*://.*")
+_PATH_OF: Final = regex(r"""\$\.inputs\.artifacts\[['"]([\w.-]+)['"]\]\.path""")
+
+
+def lost_files(
+    words: Iterable[str], files: Mapping[str, str], pod: object, uris: Mapping[str, Sequence[str]]
+) -> Iterator[Loss]:
+    """The losses of a program that reads the files of artifacts with these URIs. Those of a store are downloaded by the
+    launcher of Kubeflow Pipelines, and the path of another is on a volume.
+    """
+    mounts = [
+        str(at(one, "mountPath"))
+        for container in as_list(at(pod, "containers"))
+        for one in as_list(at(container, "volumeMounts"))
+    ]
+    read = _read_files(files, uris) if files else {match[1] for word in words for match in _PATH_OF.finditer(word)}
+    for name in (one for one in uris if one in read):
+        for uri in uris[name]:
+            if _URI.fullmatch(uri):
+                yield Loss(what=f"the file `{uri[:_MAX_SHOWN]}` of the artifact `{name}`", reason="store")
+            elif uri.startswith("/") and not any(uri.startswith(f"{mount.rstrip('/')}/") for mount in mounts):
+                what = f"the volume with `{uri[:_MAX_SHOWN]}` of the artifact `{name}`"
+                yield Loss(what=what, reason="volume", needed=False)
+
+
 _PIN: Final = regex(r"\bkfp(?:\[[\w,-]*\])?==(([0-9]{1,4})\.([0-9]{1,4})[\w.]*)")
 _FIRST_WITH_PATHS: Final = (2, 5)
-_PATHS: Final = regex(r"(?<!\bos)\.path\b|\bInputPath\b")
 
 
-def lost_of_function(files: Mapping[str, str], words: Iterable[str], component: object) -> Iterator[Loss]:
-    """The losses of a function in Python with artifacts. Before version 2.5 of the SDK, an artifact has only a path if
-    its URI is that of a store: `_get_path` in `kfp/dsl/types/artifact_types.py`. Its executor makes those of outputs.
+def lost_of_function(
+    files: Mapping[str, str], words: Iterable[str], component: object, uris: Mapping[str, Sequence[str]]
+) -> Iterator[Loss]:
+    """The losses of a function in Python with artifacts of these URIs. Before version 2.5 of the SDK, one has only a
+    path if its URI is that of a store: `_get_path` in `kfp/dsl/types/artifact_types.py`. Its executor makes those of
+    outputs.
     """
-    read, made = (as_mapping(at(component, f"{part}Definitions", "artifacts")) for part in ("input", "output"))
-    yield from lost_metadata(files, read)
+    made = as_mapping(at(component, "outputDefinitions", "artifacts"))
+    yield from lost_metadata(files, uris)
     pin = next((match for word in words if (match := _PIN.search(word))), None) if files else None
     if pin is not None and (int(pin[2]), int(pin[3])) < _FIRST_WITH_PATHS:
-        used = read if any(_PATHS.search(source) for source in files.values()) else ()
+        read = _read_files(files, uris)
+        used = [name for name in uris if name in read and not all(map(_URI.fullmatch, uris[name]))]
         for name in (*used, *made):
             yield Loss(what=f"the path of the artifact `{name}` in kfp {pin[1]}", reason="sdk")
 

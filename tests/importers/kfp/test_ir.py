@@ -948,3 +948,85 @@ def test_optional_artifacts_without_a_value_are_left_out() -> None:
     given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"a": "/x"})
     (job,) = IMPORTERS["kfp"]().read(given, Findings())
     assert job.fields["command"][1] == "--a"
+
+
+_BUCKET = "gs://bucket/rows.csv"
+
+
+def _function_with(body: str) -> dict[str, Any]:
+    made = _function("train")
+    made["container"]["command"][-1] = f"\ndef train(rows: Input[Dataset]):\n    {body}\n"
+    return made
+
+
+def _program_with(words: str) -> dict[str, Any]:
+    return {"container": {"image": "a:1", "command": ["run", words]}}
+
+
+_ITS_URI = _program_with("{{$.inputs.artifacts['rows'].uri}}")
+_ITS_PATH = _program_with("{{$.inputs.artifacts['rows'].path}}")
+
+
+@for_each(
+    ("program", "uri", "message"),
+    [
+        (_ITS_URI, _BUCKET, None),
+        (_ITS_PATH, _BUCKET, "the file `gs://bucket/rows.csv` of the artifact `rows`"),
+        (_ITS_PATH, "s3://b/rows", "the file `s3://b/rows` of the artifact `rows`"),
+        (_ITS_PATH, "/data/rows", "the volume with `/data/rows` of the artifact `rows`"),
+        (_function_with("print(rows.uri, len(rows), rows.name)"), _BUCKET, None),
+        (_function_with("open(rows.path)"), _BUCKET, "the file `gs://bucket/rows.csv` of the artifact `rows`"),
+        (_function_with("load(rows)"), "oci://a/b", "the file `oci://a/b` of the artifact `rows`"),
+        (_function_with("x = rows if rows else 1"), "minio://b", "the file `minio://b` of the artifact `rows`"),
+        (_function_with("return [one.path for one in rows]"), _BUCKET, "the file `gs://bucket/rows.csv` of the art"),
+    ],
+)
+def test_only_the_server_downloads_files_of_a_store(program: dict[str, Any], uri: str, message: str | None) -> None:
+    """`Dataset(uri='gs://bucket/rows.csv').path` is `/gcs/bucket/rows.csv`, which no volume has."""
+    document = deepcopy(FUNCTIONS)
+    document["root"]["inputDefinitions"] = {"artifacts": {"table": DATASET}}
+    inputs = {"artifacts": {"rows": {"componentInputArtifact": "table"}}}
+    document["root"]["dag"]["tasks"] = {"train": {"componentRef": {"name": "comp-train"}, "inputs": inputs}}
+    document["deploymentSpec"]["executors"]["exec-train"] = program
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"table": uri})
+    found = Findings()
+    (job,) = IMPORTERS["kfp"]().read(given, found)
+    assert job.fields["params"] == {"table": uri}
+    assert [one.message[: len(message or "")] for one in found] == ([message] if message else [])
+    assert len(job.obstacles) == (message is not None and "file" in message)
+
+
+@for_each(
+    ("importer", "given", "program", "uri"),
+    [
+        ({"constant": _BUCKET}, {}, _ITS_URI, _BUCKET),
+        ({"constantValue": {"stringValue": _BUCKET}}, {}, _ITS_URI, _BUCKET),
+        ({"runtimeParameter": "uri"}, {"runtimeValue": {"constant": _BUCKET}}, _ITS_URI, _BUCKET),
+        ({"runtimeParameter": "uri"}, {"componentInputParameter": "text"}, _ITS_URI, "{{ params.text }}"),
+        ({"constant": _BUCKET}, {}, _ITS_PATH, None),
+    ],
+)
+def test_readers_have_the_uri_of_an_importer(
+    importer: dict[str, Any], given: dict[str, Any], program: dict[str, Any], uri: str | None
+) -> None:
+    document = deepcopy(FUNCTIONS)
+    document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"] = {"uri": given}
+    document["components"]["comp-prepare"]["inputDefinitions"]["parameters"] = {"uri": {"parameterType": "STRING"}}
+    document["deploymentSpec"]["executors"] = {
+        "exec-prepare": {"importer": {"artifactUri": importer, "typeSchema": DATASET["artifactType"]}},
+        "exec-train": program,
+    }
+    (job,), found = read(document)
+    assert job.fields["command"] == ["run", uri or _BUCKET]
+    assert [one.message for one in job.obstacles] == (
+        [] if uri else [f"the file `{_BUCKET}` of the artifact `rows` of step `train` is not carried"]
+    )
+    assert len(found) == 1 + len(job.obstacles)
+
+
+def test_metadata_of_an_artifact_without_a_value_are_no_loss() -> None:
+    document = _calls("artifacts", frozenset("ab"), a="a")
+    executor = document["deploymentSpec"]["executors"]["use"] = _function("use")
+    executor["container"]["command"][-1] = "\ndef use(a=None, b=None):\n    print(a.metadata)\n"
+    (job,), _ = read(document)
+    assert job.obstacles == ()
