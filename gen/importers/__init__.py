@@ -57,6 +57,8 @@ class Original(Struct, frozen=True, kw_only=True):
     place: Location
     step: str = ""
     """Its step of a pipeline; empty for the run of a job."""
+    lacks: tuple[Diagnostic, ...] = ()
+    """Obstacles of the job that concern this step, at the places of others."""
 
 
 class ImportedJob(Struct, frozen=True, kw_only=True):

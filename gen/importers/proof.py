@@ -287,7 +287,8 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
 
 def _result(proof: Proof) -> str:
     """Whether the object is the original, or the parts that it lacks."""
-    own = [one for one in proof.job.obstacles if not proof.original.step or one.place == proof.original.place]
+    mine = proof.original
+    own = [one for one in proof.job.obstacles if not mine.step or one.place == mine.place or one in mine.lacks]
     routes = list(dict.fromkeys(".".join(map(str, one.route)) for one in proof.remaining))
     if not own and not routes:
         return "renders its step" if proof.job.obstacles else "renders the original"

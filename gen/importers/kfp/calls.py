@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -372,15 +373,15 @@ class Reader:
     def _calls(
         self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[Loss, ...], inner: _Scope
     ) -> _Ends:
-        made = []
+        made, of_task = [], partial(replace, task=task.name, route=task.route)
         if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
-            lost = (*lost, lost_field(task.retries.field))
+            lost = (*lost, of_task(lost_field(task.retries.field)))
         items, looped = task.items, any(one.reason == "loop" for one in task.lost)
         if task.loop:
             items = graph.items_of(self._part(self._known(task.loop, inner), task.selected.get("")))
             if items is not None and (names := graph.PARAMETER.findall(graph.with_values(task.loop, inner.values))):
                 self.decided[f"the loop of task `{task.name}`", OF_ITEMS, task.route] = names
-        lost = (*lost, *(one for one in task.lost if items is None or one.reason != "loop"))
+        lost = (*lost, *(of_task(one) for one in task.lost if items is None or one.reason != "loop"))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             given = {
                 key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
@@ -402,7 +403,7 @@ class Reader:
             if true and names:
                 self.decided[f"the condition `{shown}` of task `{task.name}`", IS_TRUE, task.route] = names
             starts = status if needs else None
-            unknown = (lost_condition(shown),) if condition and starts is None and true is None else ()
+            unknown = (of_task(lost_condition(shown)),) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)
             scope = replace(scope, unset=task.unset, retries=task.retries, lost=(*lost, *unknown))
             made.append(self._template(task.calls, task.name, task.route, scope))

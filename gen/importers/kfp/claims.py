@@ -67,7 +67,27 @@ def volume_of(claim: Mapping[str, str]) -> Fields:
     return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
 
 
-def form_of(claim: Mapping[str, str]) -> str:
+def of_claim(claim: Mapping[str, str], task: str, mounted: Collection[str]) -> tuple[str, str]:
+    """The finding about a claim that a task creates, and its remedy. `mounted` are the volumes of all jobs."""
+    message = f"step `{task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
+    if claim["name"] not in mounted:
+        return message, "create the claim if other programs use it; no step mounts it"
+    named = f"the jobs mount the volume `{claim['name']}` of the overlay"
+    if not volume_of(claim):
+        named = f"create the claim{_form_of(claim)}, or set `size` and `storageClass` of its volume in the overlay"
+    return message, f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
+
+
+def with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
+    """The fields of an overlay that creates the claims that its pipelines created."""
+    known = overlay.get("volumes", {})
+    made = {
+        name: volumes.get(name, profile) if set(profile) == {"claim"} else profile for name, profile in known.items()
+    }
+    return {**overlay, "volumes": made} if made else overlay
+
+
+def _form_of(claim: Mapping[str, str]) -> str:
     """The size and the access modes of a claim in words, as far as they are known."""
     size = f" of {claim['size']}" if claim["size"] else ""
     return f"{size} with {' '.join(modes)}" if (modes := _modes(claim)) else size
@@ -122,7 +142,7 @@ def with_config(
     if not any(name in job.overlay.get("volumes", {}) for job in jobs):
         message, hint = "the workspace of the pipeline is not carried: no step uses it", "remove it"
     elif made == jobs:
-        needed = f"create the claim `{name}`{form_of(claim)}, or set `size` and `storageClass` of its volume"
+        needed = f"create the claim `{name}`{_form_of(claim)}, or set `size` and `storageClass` of its volume"
         hint = f"{needed} in the overlay; {hint}"
     found.warning(NOT_CARRIED, place(route[:4]), message, hint)
     return made

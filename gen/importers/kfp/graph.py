@@ -142,6 +142,16 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """Values that no job has."""
 
 
+def without_job(leaf: Leaf, task: str) -> tuple[str, str, bool]:
+    """The finding about a task without a job, its remedy, and whether the pipeline cannot run without it."""
+    hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
+    why = "it creates no run" if leaf.manifest else "it needs the launcher of the pipeline, or runs no program"
+    if leaf.imports:
+        why, hint = "it only registers the URI of an artifact", "the steps that read its artifact have the URI"
+    needed = bool(leaf.words or leaf.manifest or leaf.does)
+    return f"step `{task}` is not carried: {f'no job has {leaf.does}' if leaf.does else why}", hint, needed
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """A call of a template."""
 
@@ -198,6 +208,13 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     metadata: Body = field(default_factory=dict)
     """Labels and annotations of the document."""
     lost: tuple[str, ...] = ()
+
+
+def optional_of(pipeline: Pipeline) -> dict[str, Route]:
+    """The inputs of a pipeline that have no value and need none."""
+    entry = pipeline.templates.get(pipeline.entry)
+    known = entry.optional if isinstance(entry, Group) else {}
+    return {name: route for route in known.values() if (name := str(route[-1])) not in pipeline.parameters}
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:

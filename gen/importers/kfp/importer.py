@@ -5,7 +5,7 @@ One job of kind `pipeline` is assembled from the jobs of the steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
 from typing import ClassVar, Final
@@ -19,10 +19,10 @@ from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
-from gen.importers.kfp.claims import PLATFORM, VOLUME, form_of, volume_of, with_config
-from gen.importers.kfp.graph import OF_STEP, OUTPUT, Group, Pipeline, When, number_of
+from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, volume_of, with_config, with_volumes
+from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, number_of, optional_of, without_job
 from gen.importers.kfp.ir import pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, decisions, lost_ends, lost_outputs, of_steps, remedy_of_left
+from gen.importers.kfp.losses import HINTS, Loss, decisions, lost_ends, lost_outputs, of_steps, remedy_of_left
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried
@@ -58,6 +58,8 @@ class _Step(Struct, frozen=True, kw_only=True):
     part: Part
     needs: tuple[str, ...]
     when: When
+    lacks: tuple[Diagnostic, ...]
+    """Why the pipeline does something else without the parts that it lacks."""
     is_known: bool
     """Whether other steps may know its object by its name: the pod of a program has a name of Argo."""
 
@@ -96,7 +98,9 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         comment=_comment(pipeline),
         place=place,
         places={f"steps.{step.name}": step.part.job.place for step in steps},
-        originals=tuple(replace(one, step=step.name) for step in steps for one in step.part.job.originals[:1]),
+        originals=tuple(
+            replace(one, step=step.name, lacks=step.lacks) for step in steps for one in step.part.job.originals[:1]
+        ),
         obstacles=obstacles,
     )
     return [_with_params(job, params, pipeline.parameters)]
@@ -154,6 +158,7 @@ def _steps(every: Sequence[CallJobs], found: Findings) -> list[_Step]:
                 part=part,
                 needs=needs,
                 when=call.when if needs else "succeeded",
+                lacks=made.obstacles,
                 is_known=bool(call.leaf.manifest) or part.job.name != call.name,
             )
             for name, part in zip(own, made.parts, strict=True)
@@ -323,7 +328,11 @@ def _imported(
         every.append(CallJobs(call=replace(call, lost=(*call.lost, *ends)), place=place, parts=parts))
     found.extend(of_steps(said, several=sum(len(made.parts) for made in every) > 1))
     mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
-    every = [replace(made, obstacles=tuple(_report(made, mounted, found))) for made in every]
+    known: dict[Loss, Diagnostic] = {}
+    every = [
+        replace(made, obstacles=tuple(_report(made, mounted, partial(read.place, number), known, found)))
+        for made in every
+    ]
     _report_pipeline(pipeline, number, read, found)
     volumes = {
         claim["name"]: volume
@@ -351,7 +360,7 @@ def _imported(
         message = f"the pods of programs keep the ServiceAccount `{pipeline.account}`, and the pipeline has another one"
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
-    jobs = [_with_metadata(replace(job, overlay=_with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
+    jobs = [_with_metadata(replace(job, overlay=with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
     return [_scheduled(job, number, read, found) for job in jobs] if pipeline.route[1:] else jobs
 
 
@@ -386,16 +395,9 @@ def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Fi
             hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
         message = f"`{name}` of the pipeline is not carried: {why}"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
-    for name, route in _optional(pipeline).items():
+    for name, route in optional_of(pipeline).items():
         message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
         found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
-
-
-def _optional(pipeline: Pipeline) -> dict[str, Route]:
-    """The inputs of a pipeline that have no value and need none."""
-    entry = pipeline.templates.get(pipeline.entry)
-    known = entry.optional if isinstance(entry, Group) else {}
-    return {name: route for route in known.values() if (name := str(route[-1])) not in pipeline.parameters}
 
 
 def _has_artifacts(made: CallJobs) -> bool:
@@ -414,37 +416,31 @@ def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:
     return replace(job, fields={**job.fields, **fields}, grants=grants)
 
 
-def _with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:
-    """The fields of an overlay that creates the claims that its pipelines created."""
-    known = overlay.get("volumes", {})
-    made = {
-        name: volumes.get(name, profile) if set(profile) == {"claim"} else profile for name, profile in known.items()
-    }
-    return {**overlay, "volumes": made} if made else overlay
-
-
-def _report(made: CallJobs, mounted: set[str], found: Findings) -> Iterator[Diagnostic]:
-    """Report what no job has of a step; the findings without which it cannot run. `mounted` are volumes of all jobs."""
+def _report(
+    made: CallJobs,
+    mounted: set[str],
+    place_of: Callable[[Route], Location],
+    known: dict[Loss, Diagnostic],
+    found: Findings,
+) -> Iterator[Diagnostic]:
+    """Report what no job has of a step; the findings without which it cannot run. `mounted` are volumes of all jobs;
+    `known` are findings about tasks, which other steps share.
+    """
     call = made.call
     if call.leaf.claim:
-        claim = claim_of(call)
-        message = f"step `{call.task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
-        named = f"the jobs mount the volume `{claim['name']}` of the overlay"
-        if not volume_of(claim):
-            named = f"create the claim{form_of(claim)}, or set `size` and `storageClass` of its volume in the overlay"
-        shared = f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
-        hint = shared if claim["name"] in mounted else "create the claim if other programs use it; no step mounts it"
-        found.warning(NOT_CARRIED, made.place, message, hint)
+        found.warning(NOT_CARRIED, made.place, *of_claim(claim_of(call), call.task, mounted))
         return
     if not made.parts:
-        hint = "keep the step in the pipeline, or write it as a step of kind `batch`"
-        needed = bool(call.leaf.words or call.leaf.manifest or call.leaf.does)
-        why = "it creates no run" if call.leaf.manifest else "it needs the launcher of the pipeline, or runs no program"
-        message = f"step `{call.task}` is not carried: {f'no job has {call.leaf.does}' if call.leaf.does else why}"
+        message, hint, needed = without_job(call.leaf, call.task)
         found.warning(CANNOT_RUN if needed else NOT_CARRIED, made.place, message, hint)
         yield from found.items[-1:] if needed else ()
         return
     for lost in dict.fromkeys(call.lost):
-        code = CANNOT_RUN if lost.needed else NOT_CARRIED
-        found.warning(code, made.place, f"{lost.what} of step `{call.task}` is not carried", HINTS[lost.reason])
-        yield from found.items[-1:] if lost.needed else ()
+        if lost not in known:
+            whose, place = f"step `{call.task}`", made.place
+            if lost.task:
+                whose, place = f"task `{lost.task}`", place_of(lost.route)
+            code = CANNOT_RUN if lost.needed else NOT_CARRIED
+            found.warning(code, place, f"{lost.what} of {whose} is not carried", HINTS[lost.reason])
+            known |= {lost: found.items[-1]} if lost.task else {}
+        yield from [known.get(lost, found.items[-1])] if lost.needed else ()

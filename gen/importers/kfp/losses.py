@@ -26,8 +26,8 @@ HINTS: Final = {
     "volume": "add its volume to `data` of the step, if the image does not have the file",
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
-    "loop": "write a step for each item, or a loop in its command",
-    "condition": "the step runs without it: remove the step, or test it in its command",
+    "loop": "write its steps for each item, or a loop in their commands",
+    "condition": "its steps run without it: remove them, or test it in their commands",
     "start": "steps that need it start after the end of its object: remove it from `needs` of those that work with a "
     "running object",
     "failure": "the step fails with its object: set `retries` to the failures that it may have",
@@ -45,6 +45,10 @@ class Loss(Struct, frozen=True, kw_only=True):
     ] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
+    task: str = ""
+    """The task that has it, with all of its steps; empty for the step itself."""
+    route: Route = ()
+    """Route of that task."""
 
 
 _FILES: Final = frozenset({"arguments.artifacts", "inputs.artifacts", "outputs"})

@@ -6,6 +6,10 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import yaml
+
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.kfp.pipelines import dag, program, task, workflow
 from tests.importers.kfp.test_ir import FUNCTIONS, IR
@@ -63,8 +67,8 @@ def test_a_condition_on_an_unknown_item_is_not_decided() -> None:
     document = looped("", condition=f"int(inputs.parameter_values['{ITEM}']) == 3")
     _, found = rates_of(document)
     assert found == [
-        "the condition `{{item}} == 3` of step `train` is not carried",
-        "the loop `parameterIterator` of step `train` is not carried",
+        "the loop `parameterIterator` of task `loop` is not carried",
+        "the condition `{{item}} == 3` of task `train` is not carried",
     ]
 
 
@@ -321,3 +325,25 @@ def test_accelerators_have_the_name_of_a_resource(accelerator: Any, gpus: str | 
     (job,), found = read(document)
     assert job.fields.get("gpus") == gpus
     assert [one.message for one in found] == [one.replace("`eval`", "`train`") for one in expected]
+
+
+@for_each("part", ["triggerPolicy", "parameterIterator"])
+def test_losses_of_a_graph_are_one_finding_at_its_own_line(part: str) -> None:
+    document = looped([1.0], condition="inputs.parameter_values['pipelinechannel--rates'] == 'x'")
+    tasks = document["components"]["comp-loop"]["dag"]["tasks"]
+    tasks["other"] = tasks["train"] = {"componentRef": {"name": "comp-train"}}
+    loop = document["root"]["dag"]["tasks"]["loop"]
+    output = {"taskOutputParameter": {"producerTask": "first", "outputParameterKey": "n"}}
+    loop["inputs"]["parameters"][LIST] = output
+    loop["dependentTasks"] = ["first"]
+    if part == "triggerPolicy":
+        loop[part] = {"condition": f"inputs.parameter_values['{LIST}'] == 'x'"}
+        loop["parameterIterator"] = {"itemInput": ITEM, "items": {"raw": "[1]"}}
+    document["root"]["dag"]["tasks"]["first"] = {"componentRef": {"name": "comp-train"}}
+    text = yaml.safe_dump(document)
+    given = ImportInput(file="p.yaml", text=text, otherwise="team")
+    (job,) = IMPORTERS["kfp"]().read(given, found := Findings())
+    (item,) = [one for one in found if " of task `loop` is not carried" in one.message]
+    assert text.splitlines()[item.place.line - 2].strip() == "loop:"
+    own = {one.step: one.lacks for one in job.originals}
+    assert own == {"first": (), "train": (item,), "other": (item,)}

@@ -407,8 +407,8 @@ def test_a_loop_over_artifacts_cannot_run() -> None:
     document = deepcopy(FUNCTIONS)
     document["root"]["dag"]["tasks"]["train"]["artifactIterator"] = {"items": {"inputArtifact": "rows"}}
     (job,), found = read(document)
-    expected = ["the loop `artifactIterator` of step `train` is not carried"]
-    assert [one.message for one in found] == [ARTIFACTS, *expected]
+    expected = ["the loop `artifactIterator` of task `train` is not carried"]
+    assert [one.message for one in found] == [*expected, ARTIFACTS]
     assert [one.message for one in job.obstacles] == expected
 
 
@@ -444,7 +444,7 @@ def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str
     known = [one["uri"].removeprefix("/pipeline/{{ run.id }}/") for one in given]
     assert known == paths
     assert [one.message for one in job.obstacles] == (
-        [] if items else ["the loop `parameterIterator` of step `work` is not carried"]
+        [] if items else ["the loop `parameterIterator` of task `loop` is not carried"]
     )
 
 
@@ -843,9 +843,10 @@ def test_findings_have_the_words_of_the_ir() -> None:
     }
     document["deploymentSpec"]["executors"]["exec"]["container"]["args"] = ["{{$.json_escape[1]}}"]
     _, found = read(document)
-    assert [one.message for one in found if " of step `eval`" in one.message] == [
+    texts = (" of step `eval`", " of task `inner`")
+    assert [one.message for one in found if any(text in one.message for text in texts)] == [
+        f"the condition `inputs.parameter_values['{name}'] == 'a'` of task `inner` is not carried",
         "`{{$.json_escape[1]}}` of step `eval` is not carried: only Vertex AI has this function",
-        f"the condition `inputs.parameter_values['{name}'] == 'a'` of step `eval` is not carried",
     ]
 
 

@@ -85,8 +85,8 @@ def test_the_policy_of_a_task_of_the_ir_is_carried() -> None:
     steps = job.fields["steps"]
     assert (steps["x"]["retries"], "retries" in steps["inner"]) == (2, False)
     assert [item.message for item in found] == [
+        "`retryPolicy.maxRetryCount` of task `z` is not carried",
         "`retryPolicy.backoffMaxDuration` of step `x` is not carried",
-        "`retryPolicy.maxRetryCount` of step `inner` is not carried",
     ]
     (job,), found = read(compiled(waits))
     assert ("retries" in job.fields, list(found)) == (False, [])

@@ -119,14 +119,14 @@ def test_a_step_waits_for_what_a_step_without_a_job_waits_for() -> None:
 @for_each(
     ("task_fields", "message"),
     [
-        ({"when": "{{tasks.a.outputs.result}} == 1"}, "the condition `{{tasks.a.outputs.result}} == 1` of step `b` is"),
-        ({"withParam": "{{tasks.a.outputs.result}}"}, "the loop `withParam` of step `b` is not carried"),
-        ({"depends": "a.AnySucceeded"}, "the condition `a.AnySucceeded` of step `b` is not carried"),
+        ({"when": "{{tasks.a.outputs.result}} == 1"}, "the condition `{{tasks.a.outputs.result}} == 1` of task `b` is"),
+        ({"withParam": "{{tasks.a.outputs.result}}"}, "the loop `withParam` of task `b` is not carried"),
+        ({"depends": "a.AnySucceeded"}, "the condition `a.AnySucceeded` of task `b` is not carried"),
         ({"when": "{{workflow.parameters.p}} == yes"}, "task `b` is left out: its condition `{{work"),
         ({"template": "?"}, "task `b` is not carried: unknown template, `?`"),
         ({"template": "dag"}, "task `b` is not carried: too many steps, or a template that calls itself, `dag`"),
-        ({"hooks": {"exit": {}}}, "`hooks` of step `b` is not carried"),
-        ({"arguments": {"artifacts": [1]}}, "`arguments.artifacts` of step `b` is not carried"),
+        ({"hooks": {"exit": {}}}, "`hooks` of task `b` is not carried"),
+        ({"arguments": {"artifacts": [1]}}, "`arguments.artifacts` of task `b` is not carried"),
     ],
 )
 def test_what_steps_cannot_say_is_reported(task_fields: dict[str, Any], message: str) -> None:

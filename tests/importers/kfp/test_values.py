@@ -143,7 +143,7 @@ def test_the_inputs_of_the_entry_are_the_arguments_of_the_workflow() -> None:
         ({}, ["{{tasks.a.outputs.parameters.o}}"], {}, "only a run of the pipeline has its value"),
         ({}, ["{{workflow.parameters.lr}}"], {}, "`{{workflow.parameters.lr}}` of step `b` has no value"),
         ({"when": "{{tasks.a.outputs.parameters.o}} == 1"}, [], {}, "the condition `"),
-        ({"withParam": "{{tasks.a.outputs.parameters.o}}"}, [], {}, "the loop `withParam` of step `b`"),
+        ({"withParam": "{{tasks.a.outputs.parameters.o}}"}, [], {}, "the loop `withParam` of task `b`"),
         ({}, [], {"inputs": {"artifacts": [{"name": "x", "path": "/x"}]}}, "`inputs.artifacts` of step `b`"),
         ({}, [], {"container": {"command": ["run"]}}, "step `b` is not carried"),
     ],
@@ -353,7 +353,7 @@ def test_a_known_loop_in_an_unknown_one_is_no_known_loop() -> None:
     (job,), found = read(workflow(outer, inner, program_of, **values(rates="[1, 2]")))
     assert [step["command"][1] for step in job.fields["steps"].values()] == ["1", "2"]
     assert {one.message for one in found} == {
-        "the loop `withParam` of step `x` is not carried",
+        "the loop `withParam` of task `inner` is not carried",
         "the loop of task `x` is decided at the import: its steps are those of `rates: [1, 2]`",
     }
     assert len(job.obstacles) == 1
