@@ -16,7 +16,16 @@ from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
 from gen.importers.kfp.ir import ARTIFACT, QUOTED, artifacts_of, of_pipeline, with_files
-from gen.importers.kfp.losses import IS_TRUE, OF_ITEMS, Loss, lost_condition, lost_field, lost_files, lost_of_function
+from gen.importers.kfp.losses import (
+    IS_TRUE,
+    OF_ITEMS,
+    Loss,
+    lost_condition,
+    lost_field,
+    lost_files,
+    lost_of_function,
+    lost_parallelism,
+)
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
 from gen.kubernetes.objects import Body
@@ -382,6 +391,8 @@ class Reader:
             if items is not None and (names := graph.PARAMETER.findall(graph.with_values(task.loop, inner.values))):
                 self.decided[f"the loop of task `{task.name}`", OF_ITEMS, task.route] = names
         lost = (*lost, *(of_task(one) for one in task.lost if items is None or one.reason != "loop"))
+        if task.at_once and len(items or ()) > task.at_once:
+            lost = (*lost, of_task(lost_parallelism(task.at_once)))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             given = {
                 key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()

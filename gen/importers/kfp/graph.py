@@ -173,6 +173,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """It runs once for each."""
     loop: str = ""
     """The text of a list of items that depends on other values."""
+    at_once: int = 0
+    """The most items that run at the same time; 0 for all."""
     retries: Retries = NO_RETRIES
     """Those of the template that it calls."""
     lost: tuple[Loss, ...] = ()

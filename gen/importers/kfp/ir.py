@@ -27,6 +27,7 @@ from gen.importers.kfp.graph import (
     Task,
     as_text,
     items_of,
+    number_of,
     of_ir,
     retries_of_task,
     whole,
@@ -49,7 +50,7 @@ QUOTED: Final = ".genquotedz"
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"
 _OF_TASK: Final = frozenset(
     {"componentRef", "dependentTasks", "inputs", "triggerPolicy", "parameterIterator", "taskInfo", "cachingOptions"}
-    | {"retryPolicy", "artifactIterator"}
+    | {"retryPolicy", "artifactIterator", "iteratorPolicy"}
 )
 
 
@@ -161,7 +162,7 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
     ]
     lost += [lost_loop("artifactIterator")] if data.get("artifactIterator") else []
     selected = dict(_selected(given, at(data, "parameterIterator", "items")))
-    whole = {key: text for key, text in values.items() if key not in selected}
+    plain = {key: text for key, text in values.items() if key not in selected}
     condition = str(at(data, "triggerPolicy", "condition") or "")
     condition = _IN_CONDITION.sub(lambda match: f"{{{{inputs.parameters.{match[1] or match[2]}}}}}", condition)
     values |= _artifacts(at(data, "inputs", "artifacts"), called)
@@ -171,11 +172,12 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         calls=str(at(data, "componentRef", "name") or ""),
         needs=tuple(str(one) for one in before) if isinstance(before, list) else (),
         when="ended" if ended else "succeeded",
-        condition=with_values(condition, whole),
+        condition=with_values(condition, plain),
         values=values,
         selected=selected,
         items=items,
         loop=with_values(loop, values),
+        at_once=number_of(whole(at(data, "iteratorPolicy", "parallelismLimit"))) or 0,
         retries=retries_of_task(data),
         lost=(*lost, *unknown),
     )

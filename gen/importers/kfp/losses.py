@@ -27,6 +27,7 @@ HINTS: Final = {
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write its steps for each item, or a loop in their commands",
+    "parallel": "all items run at once: let the steps of one need those of the one before, if too many would run",
     "condition": "its steps run without it: remove them, or test it in their commands",
     "start": "steps that need it start after the end of its object: remove it from `needs` of those that work with a "
     "running object",
@@ -41,7 +42,18 @@ class Loss(Struct, frozen=True, kw_only=True):
     what: str
     """As messages name it."""
     reason: Literal[
-        "field", "files", "sdk", "store", "volume", "metadata", "output", "loop", "condition", "start", "failure"
+        "field",
+        "files",
+        "sdk",
+        "store",
+        "volume",
+        "metadata",
+        "output",
+        "loop",
+        "parallel",
+        "condition",
+        "start",
+        "failure",
     ] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
@@ -66,6 +78,10 @@ def lost_condition(text: str) -> Loss:
 
 def lost_loop(field: str) -> Loss:
     return Loss(what=f"the loop `{field}`", reason="loop")
+
+
+def lost_parallelism(at_once: int) -> Loss:
+    return Loss(what=f"`iteratorPolicy.parallelismLimit: {at_once}`", reason="parallel", needed=False)
 
 
 _REQUIREMENT: Final = regex(r"\s*([\w.-]+)\s*(?:(==|=|>|<|!=)\s*([^\s,]+)\s*)?")

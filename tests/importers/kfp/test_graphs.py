@@ -347,3 +347,11 @@ def test_losses_of_a_graph_are_one_finding_at_its_own_line(part: str) -> None:
     assert text.splitlines()[item.place.line - 2].strip() == "loop:"
     own = {one.step: one.lacks for one in job.originals}
     assert own == {"first": (), "train": (item,), "other": (item,)}
+
+
+@for_each(("limit", "is_lost"), [(1, True), (2.0, True), (3, False), (0, False)])
+def test_a_limit_of_items_is_lost_if_there_are_more(limit: float, is_lost: bool) -> None:
+    document = looped([1.0, 2.0, 3.0])
+    document["root"]["dag"]["tasks"]["loop"]["iteratorPolicy"] = {"parallelismLimit": limit}
+    message = f"`iteratorPolicy.parallelismLimit: {int(limit)}` of task `loop` is not carried"
+    assert rates_of(document) == (["1", "2", "3"], [message] if is_lost else [])
