@@ -202,8 +202,7 @@ def parts_of(
     call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
 ) -> list[Part]:
     """The jobs of a step, with expressions in place of the parameters of the pipeline."""
-    given_values = {name: of_pipeline(name) for name in given.define}
-    call = replace(call, values={**given_values, **call.values})
+    call = replace(call, values={**{name: of_pipeline(name) for name in given.define}, **call.values})
     known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={})
     own = Findings()
     jobs = _jobs(known, own)
@@ -218,7 +217,7 @@ def parts_of(
         plain_name = name.removesuffix(QUOTED)
         other = next(one for one in parameters if param_name(one) == param_name(plain_name)) != plain_name
         if other or name in call.leaf.fixed or is_secret(name, parameters[name]):
-            _report_fixed(plain_name, parameters[plain_name], call, place, found)
+            _report_fixed(plain_name, known, found)
             continue
         tried = _jobs(replace(known, parameters={**parameters, **carried, name: mark}, unknown={}), Findings())
         if (
@@ -231,7 +230,7 @@ def parts_of(
         ):
             carried[name], marked = mark, tried
         else:
-            _report_fixed(plain_name, parameters[plain_name], call, place, found)
+            _report_fixed(plain_name, known, found)
     parts = []
     for plain, one in zip(jobs, marked, strict=True):
         part = _part(replace(plain, fields=one.fields), carried, call, place)
@@ -264,12 +263,13 @@ def _without(value: object, carried: Mapping[str, str], parameters: Mapping[str,
     return with_texts(value, plain)
 
 
-def _report_fixed(name: str, value: str, call: Call, place: Location, found: Findings) -> None:
-    default = f"default value `{_shown(value)}`" if value else "empty default value"
-    message = f"the parameter `{name}` of step `{call.task}` is not carried: the job is that of its {default}"
+def _report_fixed(name: str, known: _Known, found: Findings) -> None:
+    value, given = known.parameters[name], "" if name in known.given.define else "default "
+    what = f"{given}value `{_shown(value)}`" if value else f"empty {given}value"
+    message = f"the parameter `{name}` of step `{known.call.task}` is not carried: the job is that of its {what}"
     own = param_name(name)
     needed = f"; a field that takes an expression can have `{expression(name)}`, if `params` of the job has `{own}`"
-    found.warning(NOT_CARRIED, place, message, f"check the value{'' if is_secret(name, value) else needed}")
+    found.warning(NOT_CARRIED, known.place, message, f"check the value{'' if is_secret(name, value) else needed}")
 
 
 def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:

@@ -301,6 +301,10 @@ def test_the_remedy_for_a_fixed_value_names_the_parameter_of_the_job() -> None:
         "a field that takes an expression can have `{{ params.my_claim }}`, if `params` of the job has `my_claim`"
     )
     assert hints == [f"check the value; {expected}"]
+    given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"my-claim": "rows"})
+    IMPORTERS["kfp"]().read(given, found := Findings())
+    message = "the parameter `my-claim` of step `a` is not carried: the job is that of its value `rows`"
+    assert [one.message for one in found] == [message], "which is not a default value"
 
 
 def test_a_token_of_texts_is_a_param() -> None:
