@@ -19,6 +19,7 @@ from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
 from gen.importers.draft import literals
+from gen.importers.kfp.claims import claim_in
 from gen.importers.kfp.graph import (
     MAX_CONDITION,
     MAX_ITEMS,
@@ -55,7 +56,7 @@ _OF_TEMPLATE: Final = frozenset(
 )
 _TYPES: Final = frozenset({"container", "script", "resource", "dag", "steps"})
 _OTHER_TYPES: Final = ("containerSet", "http", "plugin", "data", "manifestFrom")
-_OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps"})
+_OF_GROUP: Final = frozenset({"name", "inputs", "outputs", "dag", "steps", "metadata"})  # it has no pod
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
 )
@@ -154,10 +155,7 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
 
 def _name(document: Body) -> str:
     metadata = at(document, "metadata")
-    try:
-        compiled = json.loads(str(at(metadata, "annotations", "pipelines.kubeflow.org/pipeline_spec") or "{}"))
-    except (ValueError, RecursionError):
-        compiled = {}
+    compiled = _json(at(metadata, "annotations", f"{_OF_COMPILER}pipeline_spec"))
     name = at(compiled, "name") or at(metadata, "name") or at(metadata, "generateName")
     return name if isinstance(name, str) else ""
 
@@ -180,16 +178,27 @@ def _others(data: Any, known: frozenset[str]) -> tuple[str, ...]:
     )
 
 
-_OF_COMPILER: Final = ("pipelines.kubeflow.org/", "sidecar.istio.io/", "author")
+_OF_COMPILER: Final = "pipelines.kubeflow.org/"
 
 
 def _own_metadata(*metadata: object) -> Body:
-    """Labels and annotations, each from the last that has it."""
+    """Labels and annotations, each from the last that has it, without those of the compiler: its own keys, and what
+    describes a component, such as its author.
+    """
     made: Body = {}
     for field in ("labels", "annotations"):
         own = {str(key): text for one in metadata for key, text in as_mapping(at(one, field)).items()}
-        made |= present(**{field: {key: text for key, text in own.items() if not key.startswith(_OF_COMPILER)}})
+        described = as_mapping(at(_json(own.get(f"{_OF_COMPILER}component_spec")), "metadata", field))
+        kept = (key for key in own if not key.startswith(_OF_COMPILER) and described.get(key) != own[key])
+        made |= present(**{field: {key: own[key] for key in kept}})
     return made
+
+
+def _json(text: object) -> Any:
+    try:
+        return json.loads(str(text or "{}"))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _with_defaults(data: Body, spec: Body) -> Body:
@@ -225,9 +234,9 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
         outputs = as_mappings(at(data, "outputs", "parameters"))
         named = tuple(str(one.get("name")) for one in outputs if at(one, "valueFrom", "jsonPath") == "{.metadata.name}")
         lost = tuple(one for one in leaf.lost if one != "outputs")  # a ResourceOp always has some
-        does = "" if made or _claim(manifest) else f"the action `{action}` of an object"
+        does = "" if made or claim_in(manifest) else f"the action `{action}` of an object"
         leaf = replace(leaf, route=(*route, "resource", "manifest"), named=named, lost=lost, does=does)
-        claim = _claim(manifest) if made else {}
+        claim = claim_in(manifest) if made else {}
         return replace(leaf, claim=claim, manifest=manifest if made and not claim else "")
     for field in ("container", "script"):
         if isinstance(container := at(data, field), dict):
@@ -243,23 +252,6 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             return replace(leaf, route=(*route, field))
     known = data.keys() | as_mapping(data.get("resource")).keys()
     return replace(leaf, does=next((f"`{name}`" for name in _OTHER_TYPES if name in known), ""))
-
-
-def _claim(manifest: str) -> Body:
-    """The fields of a PersistentVolumeClaim; none for another object."""
-    read = read_manifests(manifest.encode("utf-8", "replace"), "", Findings()) if _CLAIM in manifest else None
-    body = read.documents[0] if read is not None and len(read.documents) == 1 else None
-    if at(body, "kind") != _CLAIM:
-        return {}
-    return {
-        "name": str(at(body, "metadata", "name") or ""),
-        "size": str(at(body, "spec", "resources", "requests", "storage") or ""),
-        "storageClass": str(at(body, "spec", "storageClassName") or ""),
-        "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
-    }
-
-
-_CLAIM: Final = "PersistentVolumeClaim"
 
 
 def _script(script: Body) -> Body:

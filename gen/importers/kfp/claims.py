@@ -20,6 +20,7 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import Fields, ImportedJob
 from gen.importers.kfp.graph import OUTPUT, PARAMETER, Leaf, items_of, number_of, of_ir, whole, with_defaults
 from gen.importers.manifests.pods import script_place
+from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
 VOLUME: Final = "pipeline"
@@ -28,6 +29,21 @@ WORKSPACE: Final = "/kfp-workspace"
 """Folder of the workspace of a run; its claim has this name, too: `backend/src/v2/component/constants.go`."""
 PLATFORM: Final = ("platforms", "kubernetes")
 """Route of the settings of a pipeline of version 2 on Kubernetes."""
+_CLAIM: Final = "PersistentVolumeClaim"
+
+
+def claim_in(manifest: str) -> Body:
+    """The fields of a PersistentVolumeClaim; none for another object."""
+    read = read_manifests(manifest.encode("utf-8", "replace"), "", Findings()) if _CLAIM in manifest else None
+    body = read.documents[0] if read is not None and len(read.documents) == 1 else None
+    if at(body, "kind") != _CLAIM:
+        return {}
+    return {
+        "name": str(at(body, "metadata", "name") or ""),
+        "size": str(at(body, "spec", "resources", "requests", "storage") or ""),
+        "storageClass": str(at(body, "spec", "storageClassName") or ""),
+        "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
+    }
 
 
 def with_claim(pod: Body, name: str, path: str) -> Body:

@@ -73,7 +73,9 @@ def test_tasks_of_inner_graphs_are_steps() -> None:
 
 def test_labels_and_annotations_of_templates_are_those_of_pods() -> None:
     labels = {"team": "{{workflow.parameters.team}}", "tier": "low", "pipelines.kubeflow.org/v2_component": "true"}
-    metadata = {"labels": labels, "annotations": {"example.com/note": "b c", "author": "me"}}
+    component = json.dumps({"metadata": {"annotations": {"author": "me"}}})
+    described = {"author": "me", "pipelines.kubeflow.org/component_spec": component}
+    metadata = {"labels": labels, "annotations": {"example.com/note": "b c", **described}}
     document = workflow(
         dag(task("a"), task("b")),
         program("a", metadata=metadata),
@@ -88,6 +90,16 @@ def test_labels_and_annotations_of_templates_are_those_of_pods() -> None:
     assert steps["a"]["podAnnotations"] == {"example.com/note": "b c"}
     assert steps["b"]["podLabels"] == {"tier": "gpu"}
     assert sorted(job.grants["metadata"]) == ["example.com/note", "team", "tier"]
+
+
+def test_only_labels_and_annotations_of_the_compiler_are_not_those_of_pods() -> None:
+    labels, annotations = {"author-team": "nlp"}, {"sidecar.istio.io/inject": "false", "author": "me"}
+    metadata = {"labels": labels, "annotations": annotations}
+    document = workflow(dag(task("a"), metadata=metadata), program("a", metadata=metadata))
+    (job,), found = read(document)
+    assert not list(found)
+    assert (job.fields["podLabels"], job.fields["podAnnotations"]) == (labels, annotations)
+    assert sorted(job.grants["metadata"]) == ["author-team", "sidecar.istio.io/inject"]
 
 
 def test_labels_of_a_template_that_submits_a_job_are_named() -> None:
