@@ -98,7 +98,20 @@ LINES = [
     ("checkpoint=/data/$(id)", None, ""),
     ("checkpoint=a{{workflow.name}}", None, ""),
     ("checkpoint=--privileged", None, ""),
-    ('checkpoint=a","x":"b', None, "a"),
+    ('checkpoint=a","x":"b', None, ""),
+    ("checkpoint = 'a' ", None, "a"),
+    ("{'checkpoint': 'a', 'x': 'b c'}", None, "a"),
+    ('{"checkpoint":3,"x":"b c"}', None, "3"),
+    ('{"x": [{"checkpoint": "a"}]}', None, "a"),
+    ("checkpoint=I'm awake", None, ""),
+    ("checkpoint=dev, this is it", None, ""),
+    ("checkpoint=dev (this)", None, ""),
+    ('checkpoint="two words"', None, ""),
+    ('checkpoint="a', None, ""),
+    ("checkpoint=\"a'", None, ""),
+    ('checkpoint="a" b', None, ""),
+    ('{"checkpoint": "two words"}', None, ""),
+    ('{"checkpoint": "a, b"}', None, ""),
     ("my-checkpoint=a", None, ""),
     ("checkpoint=", None, ""),
     ("loss=0.25", "", "0.25"),
@@ -153,7 +166,7 @@ def read(folder: Path, shell: list[str], log: str, labels: str = "a=b") -> tuple
 
 
 def test_the_last_values_in_the_log_of_the_latest_pod(tmp_path: Path, shell: list[str]) -> None:
-    code, _, values = read(tmp_path, shell, "best=a\nloss=2\nbest=/b/c loss: 1.5\nün\xff\n")
+    code, _, values = read(tmp_path, shell, "best=a\nloss=2\nloss: 1.5 best=/b/c\nün\xff\n")
     assert (code, values) == (0, {"best": "/b/c", "loss": "1.5"})
 
 

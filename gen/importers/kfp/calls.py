@@ -19,6 +19,7 @@ from gen.importers.kfp.ir import ARTIFACT, QUOTED, artifacts_of, of_pipeline, wi
 from gen.importers.kfp.losses import (
     IS_TRUE,
     OF_ITEMS,
+    PRINTED,
     Loss,
     lost_condition,
     lost_field,
@@ -49,7 +50,7 @@ def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
     if ".json_escape[" in placeholder:
         return "only Vertex AI has this function", hint
     if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
-        hint = f"let the other step print a short value, and read it from `results` of that step; otherwise {hint}"
+        hint = f"{PRINTED}; otherwise {hint}"
     return "only a run of the pipeline has its value", hint
 
 

@@ -36,6 +36,13 @@ HINTS: Final = {
 """What to do about a part of a step that no job has, by the reason."""
 
 
+PRINTED: Final = (
+    "let the other step print it as a number, or a word of letters, digits and `_./:@%+=-`, on a line `NAME=VALUE`, "
+    "and read it from `results` of that step"
+)
+"""What to do about a value that another step makes."""
+
+
 class Loss(Struct, frozen=True, kw_only=True):
     """A part of a step that no job has."""
 

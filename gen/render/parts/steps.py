@@ -42,10 +42,13 @@ from gen.render.work import PlannedRun
 _NUMBER: Final = r"([+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?)"
 _TEXT: Final = r"([A-Za-z0-9_./:@%+=][A-Za-z0-9_./:@%+=-]*)"
 """No text that a shell or a template could read as anything else, and no option of a program."""
+_VALUE: Final = rf"""({_TEXT}|"{_TEXT}"|'{_TEXT}')[[:blank:]]*"""
 _BEFORE_NAME: Final = "^(.*[^A-Za-z0-9_./@%+-])?"
 _BEFORE_NUMBER: Final = "^(.*[^A-Za-z0-9_.+-])?"
 _BETWEEN: Final = """["']?[[:blank:]]*[=:][[:blank:]]*["']?"""
-_AFTER_TEXT: Final = """([]"',})[:blank:]].*)?$"""
+_OF_LINE: Final = rf"[[:blank:]]*[=:][[:blank:]]*{_VALUE}$"
+_OF_JSON: Final = rf"""["'][[:blank:]]*:[[:blank:]]*{_VALUE}([],}}].*)?$"""
+"""What follows a name: a value up to the end of the line, or up to that of the entry if the name is in quotes."""
 
 
 def plan_results(
@@ -104,9 +107,9 @@ def _fault(run: JobRun) -> tuple[str, str] | None:
 
 
 def expression(word: str, metric: KnownMetric | None) -> str:
-    """A command of `sed -nE` that prints the value in a line. No name and no pattern of a metric has a `;`."""
-    if metric is None:
-        return rf"s;{_BEFORE_NAME}{_literal(word)}{_BETWEEN}{_TEXT}{_AFTER_TEXT};\2;p"
+    """Commands of `sed -nE` that print the value in a line. No name and no pattern of a metric has a `;`."""
+    if metric is None:  # a value that the first command has left has no quotes, so that the second one passes it over
+        return ";".join(rf"s;{_BEFORE_NAME}{_literal(word)}{one};\3\4\5;p" for one in (_OF_LINE, _OF_JSON))
     pattern = metric.pattern or ""
     parts = [part for part in re.split(r"(\{name\}|\{value\})", pattern) if part]
     line = "".join({"{name}": _literal(word), "{value}": _NUMBER}.get(part) or _literal(part) for part in parts)

@@ -830,7 +830,7 @@ def test_a_text_of_another_step_can_be_a_result() -> None:
     _, found = read(document)
     (item,) = [one for one in found if " of step `eval`" in one.message]
     assert item.hint is not None
-    assert item.hint.startswith("let the other step print a short value, and read it from `results` of that step")
+    assert item.hint.startswith("let the other step print it as a number, or a word of letters, digits and `_./:@%+=-`")
 
 
 def test_findings_have_the_words_of_the_ir() -> None:
