@@ -221,13 +221,15 @@ def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
 def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
     limit = data.get("activeDeadlineSeconds")
     lost = (*_others(data, _OF_TEMPLATE), *(("activeDeadlineSeconds",) if limit and not number_of(limit) else ()))
+    given = as_list(at(data, "inputs", "artifacts"))
+    texts = {one["path"]: one["raw"]["data"] for one in as_mappings(given) if _is_text(one)}
     leaf = Leaf(
         name=data["name"],
         route=route,
         defaults=_values(data, "inputs"),
         seconds=number_of(limit) or None,
         retries=retries_of_template(data),
-        lost=(*lost, *(("inputs.artifacts",) if at(data, "inputs", "artifacts") else ())),
+        lost=(*lost, *(("inputs.artifacts",) if len(texts) < len(given) else ())),
     )
     if isinstance(manifest := at(data, "resource", "manifest"), str):
         made = (action := at(data, "resource", "action")) in (None, "create", "apply")
@@ -247,11 +249,17 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
             if (patched := _patched(pod, spec.get(_PATCH), data.get(_PATCH))) is None:
                 lost = (*lost, _PATCH)
             words = (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
-            files = {_STAGED: str(at(data, field, "source") or "")} if _STAGED in words[-1:] else {}
+            files = {**texts, **({_STAGED: str(at(data, field, "source") or "")} if _STAGED in words[-1:] else {})}
             leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, files=files, lost=lost)
             return replace(leaf, route=(*route, field))
     known = data.keys() | as_mapping(data.get("resource")).keys()
     return replace(leaf, does=next((f"`{name}`" for name in _OTHER_TYPES if name in known), ""))
+
+
+def _is_text(artifact: Body) -> bool:
+    """Whether the text of an artifact is in the document, so that it is a file."""
+    known = isinstance(artifact.get("path"), str) and isinstance(at(artifact, "raw", "data"), str)
+    return known and artifact.keys() <= {"name", "path", "raw"}
 
 
 def _script(script: Body) -> Body:

@@ -650,6 +650,19 @@ def test_a_script_in_any_language_is_a_file() -> None:
     assert job.fields["params"] == {"epochs": "3"}
 
 
+def test_an_artifact_with_its_text_in_the_document_is_a_file() -> None:
+    raw = {"name": "settings", "path": "/etc/train/a.yaml", "raw": {"data": "lr: {{inputs.parameters.lr}}\n"}}
+    stored = {"name": "rows", "path": "/rows"}
+    every = {"parameters": [{"name": "lr", "value": "0.1"}], "artifacts": [raw]}
+    (job,), found = read(workflow(program("dag", "/etc/train/a.yaml", inputs=every)))
+    assert not list(found)
+    assert job.fields["files"] == {"/etc/train/a.yaml": "lr: 0.1\n"}
+    for other in (stored, {**raw, "path": "/a", "mode": 0o755}):
+        (job,), found = read(workflow(program("dag", inputs={**every, "artifacts": [raw, other]})))
+        assert [one.message for one in found] == ["`inputs.artifacts` of step `dag` is not carried"]
+        assert [*job.fields["files"]] == ["/etc/train/a.yaml"]
+
+
 def test_a_script_with_a_secret_in_it_is_no_file() -> None:
     script = {"image": "node:20", "command": ["node"], "source": "login('{{workflow.parameters.api_key}}')"}
     jobs, _ = read(workflow({"name": "run", "script": script}, entrypoint="run", **values(api_key="zq-1234")))
