@@ -22,7 +22,16 @@ from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline
 from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, volume_of, with_config, with_volumes
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, number_of, optional_of, without_job
 from gen.importers.kfp.ir import pipeline_of_ir
-from gen.importers.kfp.losses import HINTS, Loss, decisions, lost_ends, lost_outputs, of_steps, remedy_of_left
+from gen.importers.kfp.losses import (
+    HINTS,
+    Loss,
+    decisions,
+    lost_ends,
+    lost_outputs,
+    of_steps,
+    remedy_of_left,
+    with_escapes,
+)
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.manifests.pods import is_carried
@@ -361,7 +370,7 @@ def _imported(
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
     jobs = [_with_metadata(replace(job, overlay=with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
-    return [_scheduled(job, number, read, found) for job in jobs] if pipeline.route[1:] else jobs
+    return [_scheduled(job, number, read, found) if pipeline.route[1:] else with_escapes(job) for job in jobs]
 
 
 def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) -> ImportedJob:

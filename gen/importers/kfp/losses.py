@@ -11,7 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, Route, as_list, as_mapping, at, follow, names, regex
+from gen.base import Diagnostic, Findings, Route, as_list, as_mapping, as_texts, at, follow, names, regex
 from gen.importers import ImportedJob
 from gen.job.kinds import ALL_KINDS
 
@@ -270,11 +270,28 @@ def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator
             yield Loss(what=f"the output `{name}`", reason="output", needed=False)
 
 
-def remedy_without_value(name: str, value: str) -> str:
+def remedy_without_value(name: str, value: str, *, of_function: bool = False) -> str:
     """What to do about an input that has `value` in its place, since nothing gives it one."""
     if name.lower() in _TRUTHS:
         return f"write the name `{name}` in quotes: without them, YAML reads a truth value"
-    return f"replace `{value}` in the job, or import it again with `--define {name}=VALUE`"
+    escaped = ", with the escapes at its start," if of_function else ","
+    return f"replace `{value}` in the job{escaped} or import it again with `--define {name}=VALUE`"
+
+
+def with_escapes(job: ImportedJob) -> ImportedJob:
+    """The job with a remark if texts of `params` are parts of the inputs of functions, which are JSON in a shell."""
+    steps = job.fields.get("steps", {"": job.fields}).values()
+    texts = [" ".join(as_texts(as_list(one.get("command")) or [one.get("command")])) for one in steps]
+    used = {name for text in texts for line in _INPUTS.findall(text) for name in _PARAM.findall(line)}
+    if all(_PLAIN.fullmatch(str(value)) for name, value in job.fields.get("params", {}).items() if name in used):
+        return job
+    return replace(job, comment=f"{job.comment} {_ESCAPES}")
+
+
+_INPUTS: Final = regex(r'"parameterValues": \{[^\n]*')
+_PARAM: Final = regex(r"\{\{ params\.(\w+)")
+_PLAIN: Final = regex(r"[0-9.eE+-]+|true|false|null")
+_ESCAPES: Final = r"""`params` are parts of JSON: write `\u0027` for `'`, and in texts `\"` for `"` and `\\` for `\`."""
 
 
 def remedy_of_left(parameters: Sequence[str]) -> str:

@@ -127,18 +127,18 @@ class _Known(Struct, frozen=True, kw_only=True):
 
     def text(self, text: str, found: Findings) -> str:
         """A text with names in place of values that are known only when the pipeline runs."""
-        text = graph.with_item(graph.with_values(text, self.call.values), self.call.item).replace(
-            graph.TASK_NAME, self.call.task
-        )
+        leaf = self.call.leaf
+        text = graph.with_item(graph.with_values(text, self.call.values), self.call.item)
+        text = text.replace(graph.TASK_NAME, self.call.task)
         text = graph.PARAMETER.sub(lambda match: self._value(match[0], self.parameters.get(match[1])), text)
         text = graph.OF_RUN.sub(graph.RUN_ID, graph.INPUT.sub(lambda match: self._value(match[0], None), text))
         text = text.replace(graph.NAMESPACE, self.given.namespace_of("") or graph.NAMESPACE)
         looped = {"{{item}}"} if any(one.reason == "loop" for one in self.call.lost) else set()
         for unknown in (one for one in dict.fromkeys(graph.PLACEHOLDER.findall(text)) if one not in looped):
-            shown = _as_in_ir(unknown) if self.call.leaf.component else f"`{_shown(unknown)}`"
-            what = f"{shown} of step `{self.call.task}`"
+            what = f"{_as_in_ir(unknown) if leaf.component else f'`{_shown(unknown)}`'} of step `{self.call.task}`"
             if name := _given_name(unknown):
-                message, hint = f"{what} has no value", remedy_without_value(name, _name_of(unknown))
+                message = f"{what} has no value"
+                hint = remedy_without_value(name, _name_of(unknown), of_function=bool(leaf.component and leaf.files))
             else:
                 why, hint = why_unknown(unknown, of_name=self.names)
                 message = f"{what} is not carried: {why}"

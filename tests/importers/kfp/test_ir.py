@@ -892,6 +892,26 @@ def test_a_number_without_a_value_has_no_quotes() -> None:
     assert '{"rows": {{ params.rows }}, "text": "{{ params.text }}"}' in job.fields["steps"]["prepare"]["command"]
 
 
+@for_each(
+    ("kind", "default", "is_named"),
+    [("STRING", "a", True), ("STRING", None, True), ("STRUCT", {"a": "b"}, True), ("NUMBER_DOUBLE", 0.5, False)],
+)
+def test_a_job_says_how_its_params_are_written_into_json(kind: str, default: object, is_named: bool) -> None:
+    document = deepcopy(FUNCTIONS)
+    inputs = document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"]
+    inputs["text"] = {"componentInputParameter": "text"}
+    document["components"]["comp-prepare"]["inputDefinitions"]["parameters"]["text"]["parameterType"] = kind
+    given = {"parameterType": kind} | ({"defaultValue": default} if default is not None else {})
+    document["root"]["inputDefinitions"]["parameters"] = {"text": given}
+    (job,), found = read(document)
+    name, _, escapes = job.comment.partition(".")
+    expected = r"""`params` are parts of JSON: write `\u0027` for `'`, and in texts `\"` for `"` and `\\` for `\`."""
+    assert (name, escapes.strip()) == ("Imported from the pipeline flow", expected if is_named else "")
+    hints = [one.hint for one in found if "has no value" in one.message]
+    assert all(one.startswith("replace `change-me-text` in the job, with the escapes at its start,") for one in hints)
+    assert bool(hints) == (default is None)
+
+
 def test_the_folder_of_artifacts_has_the_whole_name_of_the_task() -> None:
     name = "prepare-the-rows-and-upload-them-as-an-artifact"
     text = json.dumps(FUNCTIONS).replace('"prepare": {"componentRef"', f'"{name}": {{"componentRef"')
