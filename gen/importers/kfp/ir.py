@@ -317,7 +317,7 @@ def _lines(args: Sequence[str]) -> Iterator[str]:
 
 _SOURCE: Final = "/component/main.py"
 _EXECUTOR: Final = regex(r"(?:_KFP_RUNTIME=true )?python3 -m kfp\.(?:\w+\.)+executor_main")
-_PIP: Final = regex(r"python3 -m pip install [^\n]*?(?=\s+&&|\n|$)")
+_PREPARED: Final = regex(r"(?m)python3 -m (?:pip install|venv) .*?(?=\s+&&|$)|^\. .*/activate\"?$")
 
 
 def _python(command: Sequence[str]) -> tuple[str, str] | None:
@@ -325,7 +325,8 @@ def _python(command: Sequence[str]) -> tuple[str, str] | None:
     started = _EXECUTOR.search(command[-2]) if len(command) >= _WORDS and "$0" in command[-2] else None
     if started is None:
         return None
-    installs = [_plain(one.strip()) for one in _PIP.findall(command[2])] if len(command) > _WORDS else []
+    before = command[2].replace("$tmp/", "/tmp/") if len(command) > _WORDS else ""  # noqa: S108 - in the pod
+    installs = [_plain(one.strip()) for one in _PREPARED.findall(before)]
     start = f"{started[0]} --component_module_path {_SOURCE}"
     return " &&\n".join([*installs, start]), f"{command[-1].strip()}\n"
 

@@ -892,6 +892,20 @@ def test_a_number_without_a_value_has_no_quotes() -> None:
     assert '{"rows": {{ params.rows }}, "text": "{{ params.text }}"}' in job.fields["steps"]["prepare"]["command"]
 
 
+def test_a_function_keeps_its_environment() -> None:
+    """`use_venv` of the SDK, without which pip of newer distributions installs nothing."""
+    document = deepcopy(FUNCTIONS)
+    made = 'tmp=$(mktemp -d)\npython3 -m venv "$tmp/venv" --system-site-packages\n. "$tmp/venv/bin/activate"'
+    for one in document["deploymentSpec"]["executors"].values():
+        one["container"]["command"][2] = INSTALL.replace("\n\nPIP", f"\n\nPIP_A=1\n{made}\n PIP")
+    lines = pipeline(document, ARTIFACTS)["prepare"]["command"].splitlines()
+    assert lines[:3] == [
+        "python3 -m venv /tmp/venv --system-site-packages &&",
+        ". /tmp/venv/bin/activate &&",
+        "python3 -m pip install kfp==2.7.0 &&",
+    ]
+
+
 @for_each(
     ("kind", "default", "is_named"),
     [("STRING", "a", True), ("STRING", None, True), ("STRUCT", {"a": "b"}, True), ("NUMBER_DOUBLE", 0.5, False)],
