@@ -110,7 +110,8 @@ class VolcanoJob(Job):
     kind: Literal["volcano"]
     """Kind of job."""
     roles: dict[JobName, VolcanoTask] = Field(default_factory=dict, max_length=MAX_ROLES)
-    """Tasks by name. [default: `worker`] With the plugin `pytorch` or `mpi`, there is always a `master`."""
+    """Tasks by name. [default: `worker`] With the plugin `pytorch` or `mpi`, there is always a `master`, or the
+    role of their argument `--master`."""
     plugins: dict[Plugin, tuple[Text, ...]] = {"env": (), "svc": ()}
     """Plugins with their arguments, such as `pytorch: [--port=23456]`. `svc` and `ssh` are added where others need
     them. With `mpi`, the master runs the command, and the workers run an SSH server."""
@@ -162,18 +163,24 @@ class VolcanoJob(Job):
         return self.reserved.union(*(_SETS.get(plugin, ()) for plugin in self.plugins))
 
     @property
+    def master(self) -> str:
+        """The task that the plugins `pytorch` and `mpi` take for the master."""
+        names = (plugin_flags(self.plugins.get(one, ())).get(MASTER) for one in ("pytorch", "mpi"))
+        return next((name for name in names if name in self.roles), MASTER)
+
+    @property
     def tasks(self) -> Mapping[str, VolcanoTask]:
         """Tasks by name."""
-        has_master = MASTER in self.roles or "mpi" in self.plugins or "pytorch" in self.plugins
-        others = [name for name in self.roles if name != MASTER] or [WORKER]
-        names = [MASTER, *others] if has_master else others
+        has_master = self.master in self.roles or "mpi" in self.plugins or "pytorch" in self.plugins
+        others = [name for name in self.roles if name != self.master] or [WORKER]
+        names = [self.master, *others] if has_master else others
         return {name: self.roles.get(name, VolcanoTask()) for name in names}
 
     def replicas(self, name: str) -> int:
         task = self.tasks[name]
         if task.replicas is not None or name != WORKER:
             return task.replicas or 1
-        return self.workers - 1 if "pytorch" in self.plugins and MASTER in self.tasks else self.workers
+        return self.workers - 1 if "pytorch" in self.plugins and self.master in self.tasks else self.workers
 
     def min_of(self, name: str) -> int:
         least = self.tasks[name].min_available
@@ -188,7 +195,7 @@ class VolcanoJob(Job):
 
     def _role(self, run: str, name: str, task: VolcanoTask) -> Role:
         mpi = "mpi" in self.plugins
-        waits = mpi and name != MASTER
+        waits = mpi and name != self.master
         if waits and task.command is None:
             task = task.model_copy(update={"command": _SSH_SERVER})
         return Role(
@@ -196,20 +203,20 @@ class VolcanoJob(Job):
             replica_type=name,
             replicas=self.replicas(name),
             fields=task,
-            trains=not (mpi and name == MASTER),
+            trains=not (mpi and name == self.master),
             runs=not waits,
             rendezvous=self._rendezvous(run, name),
         )
 
     def _rendezvous(self, run: str, name: str) -> Rendezvous | None:
         """Pods of several tasks have no common rank. Those of the plugin `pytorch` have one only in its variables."""
-        if "pytorch" in self.plugins and self.tasks.keys() <= {MASTER, WORKER}:
+        if "pytorch" in self.plugins and self.tasks.keys() <= {self.master, WORKER}:
             return Rendezvous(
                 families=(LOCAL, TORCHRUN),
                 pods=sum(map(self.replicas, self.tasks)),
-                address=f"{run}-{MASTER}-0.{run}",
+                address=f"{run}-{self.master}-0.{run}",
                 port=_port(self.plugins["pytorch"]),
-                is_host=name == MASTER,
+                is_host=name == self.master,
             )
         if len(self.tasks) > 1 or "svc" not in self.plugins or "tensorflow" in self.plugins:
             return None
@@ -245,7 +252,7 @@ class VolcanoJob(Job):
     def _task(self, role: Role, template: Body) -> Body:
         task = self.tasks[role.name]
         policies = [_policy(policy) for policy in task.policies]
-        if not policies and "mpi" in self.plugins and role.name == MASTER:  # the SSH servers never end
+        if not policies and "mpi" in self.plugins and role.name == self.master:  # the SSH servers never end
             policies = [{"event": "TaskCompleted", "action": "CompleteJob"}]
         return present(
             name=role.name,

@@ -93,6 +93,18 @@ def test_a_role_can_run_the_program_of_its_image() -> None:
     assert made.job.fields["roles"]["ps"]["args"] == []
 
 
+@for_each("plugin", ["pytorch", "mpi"])
+@for_each(("flags", "master"), [(["--master=ps", "--worker=worker"], "ps"), ([], "master"), (["--master", "ps"], "ps")])
+def test_the_plugins_of_volcano_have_any_master(plugin: str, flags: list[str], master: str) -> None:
+    body = deepcopy(EQUAL["volcano"])
+    body["spec"]["plugins"] = {"svc": [], "ssh": [], plugin: flags}
+    body["spec"]["tasks"][0]["name"] = master
+    made = proof_of(body)
+    assert made.remaining == ()
+    assert made.job.fields["workers"] == {"pytorch": "3", "mpi": "2"}[plugin]
+    assert made.job.fields.get("roles", {}).keys() - {"worker"} == {master} - {"master"}
+
+
 @for_each(
     ("command", "args"),
     [(["/bin/sh", "-c"], ["sleep 60"]), (["/bin/sh"], ["-c", "sleep 60"]), (["sh", "-c", "sleep 60"], None)],
