@@ -136,10 +136,7 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
     if policy == "Allow" and (model.own_fields or "timeout" not in fields):
         why, hint = "runs that overlap need a time limit", "set `timeout`, and `concurrency: Allow` of `schedule`"
         if model.own_fields:
-            why, hint = (
-                "runs of a pipeline do not overlap",
-                "set `concurrency: Replace` if a run should end the one before",
-            )
+            why, hint = "runs of a pipeline do not overlap", "set `concurrency: Replace` to end the earlier run"
         lose("concurrencyPolicy", "the policy `Allow`", why, hint)
         policy = "Forbid"
     seconds = number_of(spec.get("startingDeadlineSeconds"))
@@ -385,17 +382,19 @@ def _items(data: Body) -> tuple[tuple[object, ...] | None, tuple[Loss, ...]]:
 
 
 def _sequence(data: object) -> list[str] | None:
-    """Numbers of a sequence from `start`: as many as `count`, or up to `end`."""
-    start, number, end = (at(data, field) for field in ("start", "count", "end"))
+    """Numbers from `start`: as many as `count`, or to `end`, also down to it (`expandSequence` in `steps.go`)."""
+    start, number, end, form = (at(data, field) for field in ("start", "count", "end", "format"))
     try:
         first = int(start or 0)
         last = first + int(number) - 1 if number is not None else int(end)
     except (TypeError, ValueError):
         return None
-    fits = not at(data, "format") and first <= last < first + MAX_ITEMS
-    return [str(one) for one in range(first, last + 1)] if fits else None
+    step = 1 if number is not None or first <= last else -1
+    fits = 0 <= (last - first) * step < MAX_ITEMS and _FORMAT.fullmatch(form := str(form or "%d"))
+    return [form % one for one in range(first, last + step, step)] if fits else None
 
 
+_FORMAT: Final = regex(r"[^%]{0,64}%[-+0]?[0-9]{0,2}[dxXo][^%]{0,64}")
 _ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
 _SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})
 _FAILED: Final = frozenset({"Failed", "Errored"})

@@ -32,6 +32,27 @@ def test_a_loop_over_known_items_has_a_step_for_each() -> None:
     assert steps["param"]["needs"] == ["train", "train-2"]
 
 
+@for_each(
+    ("sequence", "items"),
+    [
+        ({"start": "1", "end": "3", "format": "m%02d"}, ["m01", "m02", "m03"]),
+        ({"count": "2", "format": "%x%"}, None),
+        ({"count": 2, "format": "0x%X"}, ["0x0", "0x1"]),
+        ({"start": "2", "end": "0"}, ["2", "1", "0"]),
+        ({"count": "0"}, None),
+        ({"count": "2", "format": "%s"}, None),
+    ],
+)
+def test_a_sequence_has_a_format(sequence: dict[str, Any], items: list[str] | None) -> None:
+    loop = task("a", "x", withSequence=sequence, **values(lr="{{item}}"))
+    (job,), found = read(workflow(dag(loop), program("x", "{{inputs.parameters.lr}}")))
+    every = [step["command"][1] for step in job.fields.get("steps", {"": job.fields}).values()]
+    assert (every if items is not None else None) == items
+    assert [one.message for one in found][:1] == (
+        ["the loop `withSequence` of step `a` is not carried"] if items is None else []
+    )
+
+
 def test_a_loop_over_a_parameter_with_a_list_has_a_step_for_each() -> None:
     loop = task("train", "x", withParam="{{workflow.parameters.rates}}", **values(lr="{{item.lr}}"))
     given = values(rates='[{"lr": 1}, {"lr": 2}]')
