@@ -6,7 +6,7 @@ pods as in the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final
 
@@ -140,7 +140,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         roles[one.role] = fields
         draft.places.update({name: place for name in fields if name not in draft.places})
     for one in every:
-        _pod_settings(draft, one, item)
+        _pod_settings(draft, one, item, every)
     _life(draft, item, body, facts)
     set_queue(draft, item, body, model, facts, every)
     for field, value in copied(model, facts, body, every):
@@ -202,8 +202,8 @@ def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:
             draft.found.error(INVALID_MANIFEST, item.place(*one.route), f"two roles have the name `{one.role}`", hint)
 
 
-def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:
-    """Set the fields that a job has once for all pods."""
+def _pod_settings(draft: JobDraft, one: Template, item: Item, every: Iterable[Template]) -> None:
+    """Set the fields that a job has once for all pods. Pods would lose or open ports with another network."""
     spec = one.spec
     for name, field in _ONE.items():
         if isinstance(spec.get(name), str) and field not in draft.fields and spec[name] != "default":
@@ -212,7 +212,7 @@ def _pod_settings(draft: JobDraft, one: Template, item: Item) -> None:
     names = [at(one, "name") for one in secrets] if isinstance(secrets, list) else []
     if names and "imagePullSecrets" not in draft.fields and all(isinstance(name, str) for name in names):
         draft.set(literals(names), "imagePullSecrets", place=item.place(*one.route, "spec", "imagePullSecrets"))
-    if spec.get("hostNetwork") is True:
+    if all(other.spec.get("hostNetwork") is True for other in every):
         draft.set("host", "network", place=item.place(*one.route, "spec", "hostNetwork"))
         draft.need({"hostNetwork": True}, "networks", "host")
         draft.grant("allow", "hostNetwork")

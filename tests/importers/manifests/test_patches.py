@@ -348,6 +348,20 @@ def test_a_value_of_most_roles_is_that_of_the_job() -> None:
     assert proof.job.fields["roles"] == {"master": {}, "ps": {"image": "registry.example.com/ps:1"}}
 
 
+@for_each("hosts", [("PS",), ("Worker", "PS")])
+def test_the_network_of_the_nodes_is_that_of_a_job_if_all_roles_have_it(hosts: tuple[str, ...]) -> None:
+    roles = {name: (1, pod("tensorflow")) for name in ("Worker", "PS")}
+    body = an_object("kubeflow.org/v1", "TFJob", {"tfReplicaSpecs": replicas(**deepcopy(roles))})
+    for name in hosts:
+        body["spec"]["tfReplicaSpecs"][name]["template"]["spec"]["hostNetwork"] = True
+    proof = proof_of(body)
+    assert proof.remaining == ()
+    assert proof.job.fields.get("network") == ("host" if len(hosts) == len(roles) else None)
+    paths = [one["path"] for one in proof.patch["patch"]] if proof.patch is not None else []
+    assert ("/spec/tfReplicaSpecs/PS/template/spec/hostNetwork" in paths) == (len(hosts) < len(roles))
+    assert not [one for one in paths if "Worker" in one and "hostNetwork" in one]
+
+
 def required(*expressions: tuple[str, list[str]]) -> dict[str, Any]:
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": values} for key, values in expressions]}]
     return {
