@@ -240,9 +240,9 @@ def parts_of(
 
 
 def _is_in_patch(mark: str, jobs: Iterable[ImportedJob]) -> bool:
-    """Whether a value is in the object of a job and not in its fields, so that a patch has it."""
-    bodies = [(one.fields, [original.body for original in one.originals]) for one in jobs]
-    return any(mark in json.dumps(body) and mark not in json.dumps(fields) for fields, body in bodies)
+    """Whether a value is in the object of a job and not in its fields, or names the source of a volume: in a patch."""
+    texts = [(json.dumps(one.fields), json.dumps([original.body for original in one.originals])) for one in jobs]
+    return any(mark in made and (mark not in own or mark in "".join(_SOURCES.findall(made))) for own, made in texts)
 
 
 def _used(call: Call, parameters: Mapping[str, str]) -> list[str]:
@@ -417,6 +417,7 @@ def _texts(value: object, known: _Known, found: Findings) -> Any:
 
 
 _NAMES: Final = frozenset({"name", "secretName"})
+_SOURCES: Final = regex(r'"(?:secretName|claimName)": "[^"]*|"configMap": \{[^{}]*')
 
 
 def _manifests(known: _Known) -> Iterator[str]:
@@ -441,8 +442,7 @@ def _submissions(known: _Known) -> Iterator[tuple[str, ...]]:
 
 def _commands(text: str) -> Iterator[tuple[str, ...]]:
     for line in text.replace("\\\n", " ").split("\n"):
-        match = _SUBMIT.search(line)
-        if match is None:
+        if (match := _SUBMIT.search(line)) is None:
             continue
         try:
             yield tuple(shlex.split(line[match.start() :]))

@@ -196,6 +196,7 @@ def in_graph(settings: dict[str, Any], **inputs: Any) -> tuple[dict[str, Any], l
 
 NODES = {"nodeSelector": {"nodeSelectorJson": given("inner")}}
 SECRET = {"secretAsVolume": [{"mountPath": "/keys", "secretNameParameter": given("inner")}]}
+ENV = {"secretAsEnv": [{"keyToEnv": [{"envVar": "A", "secretKey": "a"}], "secretNameParameter": given("inner")}]}
 FIXED = "the parameter `outer` of step `eval` is not carried: the job is that of its default value `{}`"
 
 
@@ -203,6 +204,7 @@ FIXED = "the parameter `outer` of step `eval` is not carried: the job is that of
     ("settings", "value", "expected"),
     [
         (SECRET, "keys", {"volumes": [{"name": "secret-0", "secret": {"secretName": "keys"}}]}),
+        (SECRET | ENV, "keys", {"volumes": [{"name": "secret-0", "secret": {"secretName": "keys"}}]}),
         (NODES, {"disk": "fast"}, {"nodeSelector": {"disk": "fast"}}),
         ({"tolerations": [{"tolerationJson": given("inner")}]}, [{"key": "x"}], {"tolerations": [{"key": "x"}]}),
     ],
