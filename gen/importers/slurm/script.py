@@ -25,7 +25,7 @@ from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
-from gen.importers.slurm.traps import end_of_check, is_of_last, keeps_check
+from gen.importers.slurm.traps import check_status, end_of_check, is_of_last, keeps_check
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import end_behind, follow_word, join_behind
 
@@ -245,7 +245,7 @@ class BatchScript(BatchCommands):
         self.note_cases(parts[-1])
         self.assumed, self.decided_by = "", frozenset()
         known = self.holds(parts[0])
-        self.check_status(parts[0])
+        check_status(self, parts[0])
         if sign == "||" and known is None and not (self.assumed or self.decided_by) and self.sets_one(parts[0]):
             self._statement(parts[0])
             return
@@ -313,7 +313,7 @@ class BatchScript(BatchCommands):
             if known is None:
                 self._undecided(node)
             elif conditions:
-                self.check_status(conditions[0])
+                check_status(self, conditions[0])
             decides = self.assumed or (self.decided_by and conditions)
             last = [one for one in parts if one.is_named][-1]
             if decides and known is not None and not (known and _ENDS.search(self.text(last))):

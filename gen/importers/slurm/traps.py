@@ -15,7 +15,8 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
 from gen.importers.slurm.declarations import keep_function, read_by_calls
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, AnyStep, Called, Step, way
+from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, AnyStep, Called, Step, uses_of, way
+from gen.importers.slurm.site import SUBMITS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -148,3 +149,22 @@ def keeps_check(reader: BatchCommands, node: Node) -> bool:
         return False
     reader.as_it_is(node)
     return True
+
+
+_LEAVES: Final = regex(r"\b(?:exit|return|break|continue)\b|(?<![\w$])[A-Za-z_]\w*\+?=")
+
+
+def check_status(reader: BatchCommands, condition: Node) -> None:
+    """Name a condition about the status of a program, after which the pod goes on, or the other jobs that it starts."""
+    check = reader.text(condition)
+    reads = "$?" in check or any(uses_of(name, check) for name in reader.statuses if name.isidentifier())
+    if not reads or not reader.steps or condition.type != "test_command":
+        return
+    whole = condition.parent.parent if condition.parent and condition.parent.type == "elif_clause" else condition.parent
+    submits = whole is not None and SUBMITS in map(reader.text, nodes_below(whole, "command_name"))
+    if whole is not None and submits and not reader.starts_program(whole):
+        reader.name_setup(whole)
+        if not _LEAVES.search(reader.text(whole).replace(check, "")):
+            return
+    hint = "write `|| exit 1` behind the program, or the test into `command`"
+    reader.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)

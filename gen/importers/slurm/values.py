@@ -33,7 +33,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
-from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Step, relative, uses_of
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Step, relative
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -201,14 +201,6 @@ class BatchValues(Conditions):
 
     def has_input(self, node: Node) -> bool:
         return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)
-
-    def check_status(self, condition: Node) -> None:
-        """Name a condition about the status of a program, after which the pod goes on."""
-        check = self.text(condition)
-        reads = "$?" in check or any(uses_of(name, check) for name in self.statuses if name.isidentifier())
-        if reads and self.steps and condition.type == "test_command":
-            hint = "write `|| exit 1` behind the program, or the test into `command`"
-            self.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
 
     def sets_one(self, node: Node) -> bool:
         """Whether `A && B=1` in front of `||` sets its variable, because its condition holds."""
