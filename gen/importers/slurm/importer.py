@@ -12,7 +12,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
-from gen.importers.slurm import exports, processes, shells, steps
+from gen.importers.slurm import exports, processes, reports, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -269,12 +269,14 @@ def _translate(
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
-        steps.report_outside(draft, script, runs)
+        reports.report_outside(draft, script, runs)
         mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
         processes.report_launcher(draft, runs)
-        steps.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
+        reports.report_ranks(
+            draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values())))
+        )
         _lacking(draft, script, runs, lacking)
-        steps.report_shells(draft, script, runs)
+        reports.report_shells(draft, script, runs)
 
 
 def _with_options(
@@ -302,7 +304,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
     outer = re.sub(r"\\\$", "", expanded_part(script.source))  # without what shells in containers expand
-    for name, place in steps.unknown(draft, script, runs).items():
+    for name, place in reports.unknown(draft, script, runs).items():
         case = "sets it only in a case that gen does not take" if name in script.untaken else "gets it from outside"
         why, hint = f"the script {case}", f"give it with `--define {name}=VALUE`, or in `define` of a site file"
         in_container = script.container_words and re.search(rf"\$\{{?{name}\b", outer) is None

@@ -13,17 +13,13 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import assigned_in
+from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
 from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
-from gen.importers.slurm.inputs import READS
+from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, shown, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
-    SCRIPT,
     VARIABLE,
     DroppedPart,
     Step,
@@ -38,7 +34,6 @@ from gen.importers.slurm.site import (
     DEVICES,
     OF_KIND,
     OF_MACHINES,
-    WITHOUT_SRUN,
     Layout,
     is_of_machines,
     sets_network,
@@ -53,7 +48,7 @@ from gen.importers.slurm.srun import (
     with_export,
     without_srun,
 )
-from gen.importers.slurm.traps import INNER_SRUN, OF_OUTPUT, STARTS_SRUN
+from gen.importers.slurm.traps import INNER_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
@@ -63,10 +58,10 @@ _MORE: Final = names("rdzv_backend rdzv_id same_network no_ssh no_ssh_check laun
 """Other options about the other pods."""
 _OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
 _MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
-_WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
-_PYTHON: Final = regex(r"python[\d.]*")
+WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
+PYTHON: Final = regex(r"python[\d.]*")
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
-_GIVEN: Final = OF_KIND | names(
+GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK "
     "OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE OMPI_COMM_WORLD_NODE_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
     "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
@@ -104,7 +99,7 @@ def runs_of(
         if step.by_srun:
             known, rest = options_of(without_variables(step.options), step.place, found)
             known = with_named_image(known, images)
-            report_unset(script, known, _GIVEN)
+            report_unset(script, known, GIVEN)
             script.left += changed_sizes(step, script.constants)
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
@@ -185,10 +180,10 @@ def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
     """The launcher that a command starts, and the index of the last word that names it."""
     at = 0
-    while at < len(words) and (words[at].rpartition("/")[2] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=|-", words[at])):
+    while at < len(words) and (words[at].rpartition("/")[2] in WRAPPERS or re.match(r"[A-Za-z_]\w*=|-", words[at])):
         at += 1
     program = words[at].rpartition("/")[2] if at < len(words) else ""
-    if _PYTHON.fullmatch(program):
+    if PYTHON.fullmatch(program):
         module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
         name = words[module + 1] if module is not None and module + 1 < len(words) else ""
         is_text = "-c" in words[at + 1 : module]  # with arguments of its own
@@ -266,7 +261,7 @@ def line_of(run: Run) -> str:
     if len(line) <= WIDE:
         return line
     at = 1
-    if words[0] in ("mpirun", *_WRAPPERS):  # its own options stay before the program
+    if words[0] in ("mpirun", *WRAPPERS):  # its own options stay before the program
         while at < len(words) and (words[at].startswith("-") or words[at - 1] in ("-np", "-npernode", "-x")):
             at += 1
     parts = [" ".join(words[: at if at == 1 else at + 1])]
@@ -306,7 +301,7 @@ def _is_left_out(name: str) -> bool:
 
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:
     """Whether the shell of each pod knows a value, with those of other variables."""
-    known = _GIVEN | {RUN_ID} | (others or set())
+    known = GIVEN | {RUN_ID} | (others or set())
     calculated = {name for one in sources(value) for text in _CALCULATED.findall(one) for name in _NAME.findall(text)}
     parts = [_CALCULATED.sub("", one) for one in sources(value)]
     return all({*VARIABLE.findall(one)} <= known and "$(" not in one for one in parts) and calculated <= known
@@ -326,147 +321,3 @@ def text_of_command(runs: Sequence[Run]) -> str:
         lines.append(line_of(one))
     text = literal("\n".join(lines).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003"))
     return re.sub(r"\ue002|\$GEN_RUN_ID", "{{ run.id }}", text).replace("\ue003", "{{ params.task }}")
-
-
-_ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
-_ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh')))})\b")
-_TEXT_ASKS_SLURM: Final = regex(
-    r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
-    r"(scontrol(?=\s+(?:-\S+\s+)*show\b)|squeue|sinfo|sacct)\s"
-)
-_RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
-_PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
-_OWN_FILE: Final = regex(r"^/(?!(?:usr|opt|bin|sbin)/).*/[\w-]+$")
-"""A program without an extension in a folder of the user, which may be a script of the shell."""
-_INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
-_OF_SHELL: Final = regex(r"(?:(?:ba)?sh )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
-_OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
-
-
-def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str) -> None:
-    """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
-    passes = re.search(r"SLURM_(?:PROC|LOCAL|NODE)ID", source) is not None  # the ranks in variables of its own
-    for run in (one for one in runs if one.by_srun and one.tasks == 1 and not passes):
-        if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)))) is not None:
-            what = f"the rank of `{cut(file[1].rpartition('/')[2])}` in `$SLURM_PROCID` and `$SLURM_LOCALID`"
-            draft.drop(
-                run.place, what, "a pod has no variables of Slurm", "set them to 0 in `env`, if the file reads them"
-            )
-            break
-    for run in (one for one in runs if one.by_srun and one.launcher is None and one.tasks > 1):
-        words = [shown(one).rpartition("/")[2] for one in run.words]
-        known = _INTERPRETED if {*words[:1]} & _WRAPPERS else _PYTHON
-        starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
-        starts = starts or any(map(sources, run.words[:1]))  # a variable has the program
-        starts = starts or any(_OWN_FILE.search(shown(one)) for one in run.words[:1])
-        is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
-        passed = _RANKS & {*run.exported.values(), *(one for _, one in run.assigned)} or _PASSED.search(command)
-        if not starts or is_of_mpi or passed:
-            continue
-        by_mpi = draft.fields["kind"] == "mpi"
-        why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if by_mpi else "a pod has it in `$RANK`"
-        hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
-        draft.drop(run.place, "the rank in `$SLURM_PROCID`", why, hint)
-        return
-
-
-_OF_NUMBERS: Final = "give a number with `--define NAME=VALUE`, or compute one in `command`"
-
-
-def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
-    """Report what the script does once, and each of several pods: a number that is `drawn`, and a check."""
-    if drawn:
-        draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", _OF_NUMBERS)
-    if (check := OF_OUTPUT.match(run.text)) is not None:
-        what, why = f"the single check `{cut(check[0].strip())}`", "each pod checks what its own program writes"
-        draft.drop(run.place, what, why, "let only the first pod check it in `command`, if only that writes it")
-
-
-def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
-    """Report shells that start nothing in a pod or ask Slurm, constructs of a shell in tasks of MPI, and numbers."""
-    several = draft.fields["kind"] != "mpi" and any(one.nodes > 1 for one in runs)
-    for run in runs:
-        values = (f"{name}={value}" for name, value in (*run.assigned, *run.exported.items()))
-        text = re.sub(f"[{OPEN}{CLOSE}]", "", " ".join((run.text, *run.words, *values)))
-        if _ID_AS_NUMBER.search(text):
-            draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", _OF_NUMBERS)
-        if several:
-            _report_single(
-                draft, run, next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
-            )
-        _report_inner_srun(draft, run)
-        if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
-            why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
-            draft.cannot_run(run.place, why, "write the value that it gives")
-        if (within := _TEXT_ASKS_SLURM.search(run.text)) is not None:
-            why = f"`{within[1]}` has no answer in a pod, and only a shell decides this part"
-            draft.cannot_run(run.place, why, "write the value that it gives")
-        if run.text and run.by_srun and draft.fields["kind"] == "mpi":
-            why = "only a shell in each task decides this part, and `mpirun` starts programs only"
-            draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
-        words = run.words[1:] if run.words[:1] == ("mpirun",) else run.words
-        started = words[1:2] if READS.fullmatch("".join(words[:1])) else words[:1]
-        if any(source_text(one).strip('"').rpartition("/")[2] == SCRIPT for one in started):
-            draft.cannot_run(run.place, "the script starts itself, and no pod has it", "write what it does then")
-        if READS.fullmatch(" ".join(words)) and not run.input:
-            why = "reads its commands from a terminal, which a pod does not have"
-            draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")
-
-
-def _report_inner_srun(draft: JobDraft, run: Run) -> None:
-    """Report `srun` that a shell of the pod or another program starts."""
-    later = run.words[1:2] if run.words[:1] == ("trap",) else ()
-    if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
-        why = "`srun` does not work in a pod, and only its shell decides this part"
-        draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
-    starts = map(STARTS_SRUN.search, (without_shown(run.text), *run.words))
-    if (within := next(filter(None, starts), None)) is not None:
-        program = within[1] or source_text(run.words[0]).rpartition("/")[2]
-        draft.cannot_run(run.place, f"`{cut(program)}` starts `srun`, which does not work in a pod", WITHOUT_SRUN)
-
-
-def _without_own(text: str) -> str:
-    """A text of a shell without variables that it sets itself, and without escaped ones."""
-    own = "|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))])
-    return re.sub(own, "", without_shown(expanded_part(text)))
-
-
-_OF_ITSELF: Final = regex(rf"^(?:LD_LIBRARY_|PYTHON)?PATH=.*{OPEN}\$(?:LD_LIBRARY_|PYTHON)?PATH{CLOSE}")
-"""A path of `mpirun -x` that begins with others and ends with that of the image."""
-
-
-def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[str, Location]:
-    """Values from outside without which the programs cannot run."""
-    is_set = draft.fields["kind"] != "mpi" or any(one.text.startswith("export MASTER_ADDR=") for one in runs)
-    known = {*_GIVEN, *draft.fields.get("env", {}), *script.indexed, *script.from_text, RUN_ID}
-    known -= set() if is_set else {*RENDEZVOUS}
-    names: dict[str, Location] = {}
-    of_shell = script.kept | script.never
-    for run in runs:
-        words = (_OF_ITSELF.sub("", word) if run.words[:1] == ("mpirun",) else word for word in run.words)
-        outputs = [part.replace(r"\$", "") for word in words for part in sources(word)]
-        texts = [*map(expanded_part, (*outputs, run.text))]
-        texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
-        known |= {*assigned_in(run.text), *(map(str, range(10)) if run.text.startswith("set -- ") else ())}
-        for name in (name for text in texts for name in VARIABLE.findall(text)):
-            is_known = name in known and not (run.words and name in script.early - (_GIVEN - OF_KIND))
-            if not is_known and not (run.text and name in of_shell):
-                names.setdefault(name, run.place)
-    return names
-
-
-def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
-    """Report values from outside that no other finding names, such as those of options that gen sets."""
-    named = {*unknown(draft, script, runs), *script.kept, *(one for run in runs for one in assigned_in(run.text))}
-    messages = " ".join(one.message for one in draft.found)
-    for name, place in script.outside_values.items():
-        if name not in named | (_GIVEN - OF_KIND) and not re.search(rf"\$\{{?{name}\b", messages):
-            given = "the pods have one of the job" if name in OF_KIND else "the job does without it"
-            at = place.line - script.first_line
-            lines = script.source.split("\n")
-            before, behind = (name in assigned_in("\n".join(some)) for some in (lines[:at], lines[at:]))
-            later = (before and name in script.early) or (behind and not before)
-            where = "sets it only in a later line" if later else "does not export it" if before else "sets no value"
-            hint = f"{'export it' if before and not later else 'set it before'}, or check that the job may have it"
-            what = f"`${name}`{'' if before or behind else ' from outside'}"
-            draft.drop(place, what, f"the script {where}, and {given}", hint)
