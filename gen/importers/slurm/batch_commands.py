@@ -74,7 +74,8 @@ class BatchCommands(BatchValues):
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
-        self.submitted, self.needed_values = list[str](), list[str]()  # other scripts, and names without which it ends
+        self.submitted = dict[str, Location]()
+        self.needed_values = list[str]()  # names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm
@@ -140,7 +141,8 @@ class BatchCommands(BatchValues):
         options, rest = options_of([*words[1:]], place, Findings(), OF_SBATCH)
         script = source_text(self.local("".join(rest[:1]))).strip('"')
         script = SCRIPT if script.rpartition("/")[2] == self.file.rpartition("/")[2] else script
-        self.submitted += [script] if script and SCRIPT not in script else []
+        if script and SCRIPT not in script:
+            self.submitted.setdefault(script, place)
         self.left.append(other_job(script, place, delayed=any(one.name == "begin" for one in options)))
 
     def name_values(self, node: Node) -> None:
@@ -416,7 +418,7 @@ class BatchCommands(BatchValues):
         self.images += inner.images
         self.copies |= inner.copies
         self.written |= inner.written
-        self.submitted += inner.submitted
+        self.submitted = {**inner.submitted, **self.submitted}
         self.needed_values += inner.needed_values
         self.broadcasts |= inner.broadcasts
         self.mounts += inner.mounts

@@ -65,6 +65,7 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 _QUOTES: Final = "\"'"
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
+_OF_CHECK: Final = "write the path of its program in the place of the check"
 _NEEDED_VALUES: Final = (
     "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
 )
@@ -175,7 +176,7 @@ def _gives_up(script: BatchScript, found: Findings) -> bool:
 def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, found: Findings) -> None:
     """Report that a script starts no program of its own."""
     if script.submitted and not script.fails:
-        names = ", ".join(f"`{one}`" for one in dict.fromkeys(script.submitted))
+        names, place = ", ".join(f"`{one}`" for one in script.submitted), next(iter(script.submitted.values()))
         what, hint = f"the script only starts other jobs: {names[:200]}", "import their scripts instead"
     found.error(INVALID_COMMAND_LINE, place, what, hint)
 
@@ -231,16 +232,16 @@ def _translate(
     layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
-    for one in dict.fromkeys(script.left):
+    starts_none = all(script.only_prepares(one) for one in runs)
+    for one in dict.fromkeys(() if starts_none and script.submitted else script.left):  # of a job that is written
         draft.drop(one.place, _as_shown(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.copies)]
-    if all(script.only_prepares(one) for one in runs):
+    if starts_none:
         place, check = script.unseen or (draft.place, "")
-        why = f", because gen does not see the file of `{cut(check)}`" if check else ""
-        hint = "write the path of its program in the place of the check" if check else _NEEDED_VALUES
-        _refuse_empty(script, place, f"the script starts no program{why}", hint, draft.found)
+        what = f"the script starts no program{f', because gen does not see the file of `{cut(check)}`' * bool(check)}"
+        _refuse_empty(script, place, what, _OF_CHECK if check else _NEEDED_VALUES, draft.found)
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, runs)

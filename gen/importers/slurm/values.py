@@ -70,8 +70,8 @@ class BatchValues(Conditions):
     exports_all = False  # whether each assignment exports its variable
     matching = ""
     """The option that changes what patterns match."""
-    submitted: list[str]
-    """Scripts of other jobs that it starts."""
+    submitted: dict[str, Location]
+    """Scripts of other jobs that it starts, and where."""
     never: set[str]
     """Variables that are empty, because only a case that is not taken sets them."""
     untaken: set[str]

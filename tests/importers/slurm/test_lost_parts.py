@@ -320,15 +320,15 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "a\nfor i in *.sh; do sbatch $i; done", 5, "`sbatch $i` is not carried: it starts another job"),
         (NODE, "a\nsbatch $0", 5, "the `sbatch` of the script itself is not carried: a job does not start"),
         (NODE, "a\nsbatch <<E\nb\nE", 5, "`sbatch` is not carried: it starts another job"),
-        (NODE, "A=$(sbatch b.sh)\nsbatch -d $A c.sh", 1, "the script only starts other jobs: `b.sh`, `c.sh`"),
+        (NODE, "A=$(sbatch b.sh)\nsbatch -d $A c.sh", 4, "the script only starts other jobs: `b.sh`, `c.sh`"),
         (
             NODE,
             'for i in *; do N+=($i); done\nS="sbatch --export=N=$(cat c) --array=${#N[@]} b.sh"\nA=$($S)',
-            1,
+            6,
             "the script only starts other jobs: `b.sh`",
         ),
         (NODE, 'a\nS="sbatch -J $(b) c.sh"\necho $S\n$S', 7, "`sbatch c.sh` is not carried: it starts another job"),
-        (NODE, "sbatch b.sh\nexit", 5, "the script only starts other jobs: `b.sh`"),
+        (NODE, "sbatch b.sh\nexit", 4, "the script only starts other jobs: `b.sh`"),
         (NODE, "A=$(sbatch b.sh)\na $A", 5, "`sbatch` has no answer in a pod, and only a shell decides this value"),
         (NODE, "a\nexit 1\nb", 5, "the script ends here with an error"),
         (NODE, "a\nexit -1\nb", 5, "the script ends here with an error"),
@@ -522,6 +522,14 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
 def test_what_is_lost_has_its_line(options: tuple[str, ...], body: str, line: int, message: str) -> None:
     _, found = read(script(*options, body=body, interpreter=BASH))
     assert [one.message for one in found if one.place.line == line and one.message.startswith(message)], found
+
+
+def test_a_script_that_starts_other_jobs_only_has_one_finding() -> None:
+    body = "module load a\nfor i in b c; do if test -f d/$i; then echo $i; fi; done\nC='sbatch -N 1 e.sh'\nA=$($C)"
+    _, found = read(script("-N 1", body=body, interpreter=BASH))
+    (one,) = found
+    assert (one.place.line, one.message) == (7, "the script only starts other jobs: `e.sh`")
+    assert one.hint == "import their scripts instead"
 
 
 @for_each(
