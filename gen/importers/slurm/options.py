@@ -41,7 +41,7 @@ SWITCHES: Final = names(
 """Options of `srun` without a value, or with one behind `=` only, also those of Pyxis."""
 OF_SBATCH: Final = SWITCHES | {"wait"}
 _WITH_VALUE: Final = names(
-    "acctg-freq argv batch bb bbf bcast-exclude cluster container container-env container-id container-save context "
+    "acctg-freq argv batch bb bbf bcast-exclude cluster container container-id container-save context "
     "delay-boot epilog extra gid gres-flags het-group ignore-signals kill-on-invalid-dep mcs-label mem-update mincpus "
     "msg-timeout network ntasks-per-tres pack-group prefer priority profile prolog resources runtime slurmd-debug "
     "task-epilog task-prolog time-min treewidth tres-bind tres-per-task uid"
@@ -154,6 +154,7 @@ _PRIORITY: Final = (
     "a quality of service is not a PriorityClass",
     "set `priority` to a PriorityClass that the overlay grants",
 )
+_ENTRYPOINT: Final = ("`command` replaces the one of the image", "remove it")
 _CLIENT: Final = ("it concerns the client of Slurm", "remove it")
 REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
@@ -170,7 +171,7 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     ),
     **dict.fromkeys(
         names(
-            "exact jobid overlap quiet verbose parsable wait wrap wait-all-nodes test-only mpi kill-on-bad-exit bcast "
+            "exact jobid overlap quiet verbose parsable wait wrap test-only mpi kill-on-bad-exit bcast "
             "compress disable-status immediate interactive no-allocate preserve-env propagate pty quit-on-interrupt "
             "resv-ports send-libs threads version wait-for-children whole x11"
         ),
@@ -189,12 +190,11 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     "comment": ("a job has no description", "write it as a comment into the job file"),
     "wckey": ("a job has no accounting key", "set `labels` of the job"),
     "container-name": ("a pod has one image", "set `image` of the job"),
-    "container-entrypoint": (
-        "`command` replaces the one of the image",
-        "start it in `command`, if the program needs it",
-    ),
-    "container-entrypoint-log": ("`command` replaces the one of the image", "remove it"),
-    "no-container-entrypoint": ("`command` replaces the one of the image", "remove it"),
+    "container-entrypoint": ("`command` replaces the one of the image", "start it there, if the program needs it"),
+    **dict.fromkeys(("container-entrypoint-log", "no-container-entrypoint"), _ENTRYPOINT),
+    "container-env": ("a variable of the job precedes that of the image", "remove it"),
+    "no-container-remap-root": ("a container has the user of its image", "set it there"),
+    "wait-all-nodes": ("only a gang scheduler starts all pods together", "set `queue` of one, if the program needs it"),
     "no-container-mount-home": ("a container has no home of the user", "remove it"),
     "environment": ("gen does not read the file of the container", "set `image` and `data` of the job as it has them"),
     "container-writable": ("the file system of a container is writable", "remove it"),

@@ -91,6 +91,9 @@ SCRIPT: Final = ".slurm_script"
 """The script itself, which no pattern such as `*` matches: Slurm keeps it in another folder."""
 
 
+STATUS: Final = "status "
+
+
 class Shell(Struct, frozen=True, eq=False):
     """A shell of the script that runs programs, such as `( … )`: what ends it does not end the script."""
 
@@ -140,7 +143,7 @@ class Step(Struct, frozen=True, kw_only=True):
     output: tuple[str, str] = ("", "")
     """`>` or `>>`, with `&` if it writes its errors, too, and the file."""
     otherwise: str = ""
-    """Command of the shell after its failure: `exit 1`."""
+    """Command of the shell after its failure: `exit 1`; or the status that its own shell has then: `status 3`."""
     sets: str = ""
     """The variable that its text sets, or the function with `()`, which no program may need."""
     joined: bool = False
@@ -456,7 +459,9 @@ def in_shell(steps: Sequence[Step], stops: bool | None, *, in_background: bool =
     made = [*steps]
     made[-1:] = [replace(one, stops=stops) for one in made[-1:]]
     if made and made[-1].otherwise.startswith("exit"):
-        made[-1] = replace(made[-1], otherwise="true" if re.fullmatch(r"exit\s+0+", made[-1].otherwise) else "")
+        status = made[-1].otherwise.removeprefix("exit").strip()
+        ends = "" if status in ("", "1") else f"{STATUS}{status}" if status.strip("0") else "true"
+        made[-1] = replace(made[-1], otherwise=ends)
     if len(made) == 1 and (in_background or not made[0].text) and not made[0].entered.is_guarded:
         return made
     outer = {one.shells[:1] for one in made}

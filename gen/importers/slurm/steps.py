@@ -20,6 +20,7 @@ from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, shown, so
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
+    STATUS,
     VARIABLE,
     DroppedPart,
     Step,
@@ -149,7 +150,7 @@ def _ended(last: Step, of_srun: Step) -> Step:
     """The last program of a task, with what is behind its `srun`."""
     output = of_srun.output if of_srun.output[1] else last.output
     ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
-    return replace(last, **ends, otherwise=last.otherwise or of_srun.otherwise)
+    return replace(last, **ends, otherwise=_after(last, of_srun))
 
 
 def _in_tasks(
@@ -250,6 +251,13 @@ def report_parts(draft: JobDraft, runs: Sequence[Run]) -> None:
         draft.cannot_run(parts[-1].place, message, "start it with the same arguments on all nodes")
 
 
+def _after(inner: Step, step: Step) -> str:
+    """What follows the failure of the last program of an `srun`."""
+    return (
+        step.otherwise or inner.otherwise if inner.otherwise.startswith(STATUS) else inner.otherwise or step.otherwise
+    )
+
+
 def line_of(run: Run) -> str:
     """The command as a person writes it."""
     if run.background:
@@ -278,7 +286,7 @@ def _ends(run: Run) -> list[str]:
     files = [*(("<", shown(run.input)) if run.input else ())]
     sign, path = run.output
     files += [sign.removeprefix("&"), shown(path), *(("2>&1",) if sign.startswith("&") else ())] if path else ()
-    return [*files, *(("||", run.otherwise) if run.otherwise else ())]
+    return [*files, *(("||", run.otherwise) if run.otherwise and STATUS not in run.otherwise else ())]
 
 
 def of_program(run: Run) -> list[tuple[str, str]]:
@@ -312,10 +320,14 @@ def parts_of(run: Run) -> Iterator[str]:
     return (part for word in (*run.words, *(value for _, value in run.assigned)) for part in sources(word))
 
 
+_NEEDLESS: Final = ("true", "exit", "exit 1")  # behind the last program, whose failure ends the pod
+
+
 def text_of_command(runs: Sequence[Run]) -> str:
     """The text of all programs, with expressions only for the id of the run and parameters."""
     lines: list[str] = []
-    runs = [*runs[:-1], *(replace(one, otherwise="") for one in runs[-1:])]  # a failure of the last one ends the pod
+    last = re.sub(f"^{STATUS}", "exit ", runs[-1].otherwise) if runs else ""
+    runs = [*runs[:-1], *(replace(one, otherwise=last * (last not in _NEEDLESS)) for one in runs[-1:])]
     for one in runs:
         lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
         lines.append(line_of(one))

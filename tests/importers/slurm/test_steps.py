@@ -514,6 +514,8 @@ def test_a_program_behind_a_value_has_its_line() -> None:
         ("python a.py {1..3} x{b,c} '{1,2}'", "python a.py 1 2 3 xb xc '{1,2}'"),
         ("python a.py || python b.py", "python a.py || python b.py"),
         ("python a.py || exit 1", "python a.py"),
+        ("python a.py || { echo b; exit 3; }\necho c", "python a.py || exit 3"),
+        ("srun bash -c 'set -e; b; python a.py || { echo c; exit 3; }; echo d'", "set -e\nb\npython a.py || exit 3"),
         ("! python a.py", "! python a.py"),
         ("until python a.py; do sleep 1; done", "until python a.py; do sleep 1; done"),
         ("exec python a.py\npython never.py", "python a.py"),
