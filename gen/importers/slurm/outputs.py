@@ -63,7 +63,8 @@ _ADDRESSES: Final = regex(r"inet|addr:|-[46]\b|\bcut\s+-d\s*[\"']?/|\\\.")
 
 
 OF_JOB: Final = regex(r"^scontrol\s+(?:-\S+\s+)*show\s+job\b.*\b(Command|WorkDir)\b")
-"""The path of the script itself, or its folder."""
+"""The path of the script itself, or the folder of `sbatch`."""
+FOLDER_OF_SCRIPT: Final = "the folder of the script"
 
 
 _READS_FILE: Final = regex(
@@ -111,6 +112,7 @@ def answer_of(
     """The output of a command that asks for nodes, GPUs or a folder, as a value of a pod. Notes in `asked` what a pod
     has in another way.
     """
+    asked |= {FOLDER_OF_SCRIPT} if (field := OF_JOB.search(command)) is not None and field[1] == "Command" else set()
     listed = "scontrol" in command and "hostname" in command
     if listed or ("SLURM_JOB_NODELIST" in expanded and not in_task) or "SLURM_NODELIST" in command:
         return ADDRESS if FIRST.search(command) or "getent" in command else NODES

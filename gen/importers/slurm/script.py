@@ -25,9 +25,9 @@ from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
-from gen.importers.slurm.traps import check_status, end_of_check, is_of_last, keeps_check
+from gen.importers.slurm.traps import check_status, end_behind, end_of_check, is_of_last, join_behind, keeps_check
 from gen.importers.slurm.values import OF_FILE
-from gen.importers.slurm.words import end_behind, follow_word, join_behind
+from gen.importers.slurm.words import follow_word, name_folder
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -142,6 +142,7 @@ class BatchScript(BatchCommands):
                 self.follow_block(node.named_children)
         finally:
             self._depth -= 1
+            name_folder(self, node)
             self.name_values(node)
             if self.is_invalid:
                 self._refuse(self.place(node))

@@ -15,7 +15,17 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
 from gen.importers.slurm.declarations import keep_function, read_by_calls
 from gen.importers.slurm.expansion import is_known, marked
-from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, AnyStep, Called, Step, uses_of, way
+from gen.importers.slurm.programs import (
+    BETWEEN,
+    SUBMITTED,
+    VARIABLE,
+    AnyStep,
+    Called,
+    Step,
+    in_joined_shell,
+    uses_of,
+    way,
+)
 from gen.importers.slurm.site import SUBMITS
 
 if TYPE_CHECKING:
@@ -168,3 +178,26 @@ def check_status(reader: BatchCommands, condition: Node) -> None:
             return
     hint = "write `|| exit 1` behind the program, or the test into `command`"
     reader.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+
+
+def join_behind(reader: BatchCommands, start: int, middle: int, *, moves: bool) -> None:
+    """Join the first program behind `&&` with the one in front of it, or with `cd` if this `moves` there."""
+    if middle < len(reader.steps):
+        one = reader.steps[middle]
+        entered = replace(one.entered, joins=True) if moves else one.entered
+        reader.steps[middle] = replace(one, entered=entered, joined=one.joined or middle > start)
+        if moves or middle > start:
+            reader.steps[middle:] = in_joined_shell(reader.steps[middle:], reader.stops)
+    elif start < middle == reader.entered.at and not moves:
+        reader.entered = replace(reader.entered, joined=True)
+
+
+def end_behind(reader: BatchCommands, end: str, *, moves: bool) -> bool:
+    """Keep `exit` behind the last program and `||`, or behind `cd`. False if the command of a pod cannot have it."""
+    if "exit" not in end or (not moves and "\n" in reader.steps[-1].text):
+        return False
+    if moves:
+        reader.entered = replace(reader.entered, otherwise=end)
+    else:
+        reader.steps[-1] = replace(reader.steps[-1], otherwise=end)
+    return True

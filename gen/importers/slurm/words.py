@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -15,7 +15,8 @@ from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, in_doubl
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, marked, shown, source_text, sources
-from gen.importers.slurm.programs import VARIABLE, Called, Entered, Step, formatted, in_joined_shell, in_shell, joined
+from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
+from gen.importers.slurm.programs import VARIABLE, Called, Entered, Step, formatted, in_shell, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -30,6 +31,9 @@ from gen.importers.slurm.site import (
     with_quoted_placeholders,
 )
 from gen.importers.slurm.traps import follow_trap
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
@@ -279,27 +283,13 @@ def _cd(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
-def join_behind(reader: BatchCommands, start: int, middle: int, *, moves: bool) -> None:
-    """Join the first program behind `&&` with the one in front of it, or with `cd` if this `moves` there."""
-    if middle < len(reader.steps):
-        one = reader.steps[middle]
-        entered = replace(one.entered, joins=True) if moves else one.entered
-        reader.steps[middle] = replace(one, entered=entered, joined=one.joined or middle > start)
-        if moves or middle > start:
-            reader.steps[middle:] = in_joined_shell(reader.steps[middle:], reader.stops)
-    elif start < middle == reader.entered.at and not moves:
-        reader.entered = replace(reader.entered, joined=True)
-
-
-def end_behind(reader: BatchCommands, end: str, *, moves: bool) -> bool:
-    """Keep `exit` behind the last program and `||`, or behind `cd`. False if the command of a pod cannot have it."""
-    if "exit" not in end or (not moves and "\n" in reader.steps[-1].text):
-        return False
-    if moves:
-        reader.entered = replace(reader.entered, otherwise=end)
-    else:
-        reader.steps[-1] = replace(reader.steps[-1], otherwise=end)
-    return True
+def name_folder(reader: BatchCommands, node: Node) -> None:
+    """Name the folder of the script, which is that of the job here, if the script reads more than its name."""
+    if FOLDER_OF_SCRIPT in reader.asked and re.search(r"\bdirname\b|%/", reader.source):
+        why = "it counts as that of the job, and behind `sbatch a/b.sh` they differ"
+        hint = "set `workingDir` to it, or write the paths from the folder of the job"
+        reader.leave(node, FOLDER_OF_SCRIPT, why, hint)
+    reader.asked.discard(FOLDER_OF_SCRIPT)
 
 
 def _of_nodes(reader: BatchCommands, called: Called) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, read, script
 
+OF_JOB = "scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'"
 NODE = ("-N 1",)
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
 RESTARTED = 'the other case of `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]` is not carried: no pod has the number of'
@@ -299,6 +300,8 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODES, "srun -n1 --ntasks-per-node=4 a\nsrun b", 6, "the single start of `a` is not carried"),
         (NODE, "a\nif [[ $? -eq 124 ]]; then sbatch $0; fi", 5, "the `sbatch` of the script itself is not carried"),
         (NODE, "a\nR=$?\nif [ $R -eq 3 ]; then\necho b\nsbatch c.sh\nfi", 8, "`sbatch c.sh` is not carried"),
+        (NODE, f"S=$({OF_JOB})\na $(dirname $S)/../b", 4, "the folder of the script is not carried: it counts as"),
+        (NODE, f"a $(dirname $({OF_JOB}))/../b", 4, "the folder of the script is not carried: it counts as"),
         (NODE, "a\n[ $? -eq 0 ] && sbatch c.sh", 5, "`sbatch c.sh` is not carried"),
         (NODE, "a\nR=$?\nif [[ $R == 124 ]]; then scontrol requeue 1; fi", 6, "the meaning of `[[ $R == 124 ]]`"),
         (NODE, "a\n[ $? -ne 0 ] && exit 1\nb", 5, "the meaning of `[ $? -ne 0 ]` is not carried: the pod goes on"),
