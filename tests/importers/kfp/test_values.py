@@ -49,7 +49,7 @@ def test_a_sequence_has_a_format(sequence: dict[str, Any], items: list[str] | No
     every = [step["command"][1] for step in job.fields.get("steps", {"": job.fields}).values()]
     assert (every if items is not None else None) == items
     assert [one.message for one in found][:1] == (
-        ["the loop `withSequence` of step `a` is not carried"] if items is None else []
+        ["the loop `withSequence` of task `a` is not carried"] if items is None else []
     )
 
 
