@@ -398,6 +398,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (("-N 1", "--wait-all-nodes=1"), "a", 3, "`--wait-all-nodes` is not carried: only a gang scheduler starts all"),
         (NODE, "srun --container-env=A,B c", 4, "`--container-env` is not carried: a variable of the job precedes"),
         (NODE, "srun --no-container-remap-root c", 4, "`--no-container-remap-root` is not carried: a container has"),
+        (
+            NODE,
+            "cat > b/c_$SLURM_JOB_ID.d <<E\n$(hostname)\nE\nsrun a b/c_$SLURM_JOB_ID.d",
+            4,
+            "the script writes `b/c_{{ run.id }}.d` with values that are known only on the machines",
+        ),
         (NODE, "readonly* A=1\nsrun a", 4, "`readonly*` is not a program"),
         (
             NODE,
