@@ -17,7 +17,7 @@ from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
 from gen.importers.slurm.apptainer import PREFIX
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import OPEN, RUN, marked, source_text, sources
+from gen.importers.slurm.expansion import OPEN, RUN, START, marked, source_text, sources
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
 from gen.importers.slurm.site import TO_COMPLETE, Site
@@ -108,6 +108,11 @@ def _reference(written: str, site: Site) -> str:
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
+def image_files(images: Iterable[str]) -> list[str]:
+    """Those of some images that are files of the machines."""
+    return sorted(one for one in images if _FILE.search(one) and not {OPEN, START, *"<>{}$"} & {*one})
+
+
 _OTHER_MOUNT: Final = "mount a volume of the overlay with `data`, if the program needs it"
 _UNPACKED: Final = "unpack it into a folder of a volume, and mount that with `data`"
 _SYSTEM_FOLDERS: Final = names("dev proc sys etc run var tmp usr")
@@ -126,6 +131,8 @@ class Lacking(Struct):
 
     values: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+    """Images of its programs that are files of the machines."""
     mounts: dict[str, Location] = field(default_factory=dict)
     """Folders of the container that have no volume, and the places of their mounts."""
 

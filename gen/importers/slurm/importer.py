@@ -19,6 +19,7 @@ from gen.importers.slurm.containers import (
     carry_containers,
     carry_folder,
     container_words,
+    image_files,
     in_container,
     mount_folders,
     named_images,
@@ -148,7 +149,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
-    own = " ".join(asked)  # the images, which have a finding
+    lacking.images, own = image_files(asked), " ".join(asked)  # which have a finding
     unnamed = (one for one in marks if not (image or one[1][0] in _QUOTES) or one[1].strip(_QUOTES) not in own)
     _incomplete(draft, text, [*unnamed])
     report_incomplete(draft, text, site, unfinished)

@@ -40,7 +40,10 @@ def site_template(scripts: Iterable[tuple[str, str]]) -> str:
             known |= dict.fromkeys(lacking.values, "a")
         folders.update([*seen])
         values.update([*dict.fromkeys((*known, *lacking.values))])
-        for one in {one.name: one for one in directives(text, file, Findings())[0]}.values():
+        of_lines = {one.name: one for one in directives(text, file, Findings())[0]}.values()
+        known_images = {one.value for one in of_lines}
+        names["container-image"].update(one for one in lacking.images if one not in known_images)
+        for one in of_lines:
             if one.name in names and not {*"<>{}$"} & {*one.value}:
                 names[one.name][one.value.split(",")[0] if one.name == "partition" else one.value] += 1
     return _text(names, folders, values)

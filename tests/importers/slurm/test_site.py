@@ -137,6 +137,10 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
     [
         ((), "srun --container-mounts=/fsx/a:/data python a.py", "/fsx: fsx", ""),
         ((), "singularity exec -B /fsx/a:/data a.sif python a.py", "/fsx: fsx", ""),
+        ((), "srun --container-image /images/a.sqsh b", "/images/a.sqsh: <IMAGE>", ""),
+        ((), 'A=(--container-image /i/a.sqsh)\nsrun "${A[@]}" b', "/i/a.sqsh: <IMAGE>", ""),
+        ((), "singularity exec /i/a.sif b", "/i/a.sif: <IMAGE>", ""),
+        ((), "srun --container-image nvcr.io#a/b:1 c", "image: <IMAGE>", "images"),
         (("-p {{ partition }}",), "python a.py", "image: <IMAGE>", "partitions"),
         (("-p <PARTITION>", "-A $ACCOUNT"), "python a.py", "image: <IMAGE>", "partitions accounts"),
         ((), "python a.py --id=<YOUR_ORG>/a-b", "image: <IMAGE>", "paths"),
