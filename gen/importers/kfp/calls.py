@@ -15,7 +15,8 @@ from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
-from gen.importers.kfp.ir import ARTIFACT, QUOTED, artifacts_of, of_pipeline, with_files
+from gen.importers.kfp.graph import ARTIFACT
+from gen.importers.kfp.ir import QUOTED, artifacts_of, of_pipeline, with_files
 from gen.importers.kfp.losses import (
     IS_TRUE,
     OF_ITEMS,

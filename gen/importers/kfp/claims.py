@@ -201,8 +201,14 @@ def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
     """
     if not leaf.settings or not leaf.pod:
         return leaf
+    settings: Body = {}
+    set_by: dict[str, str] = {}
     fixed: list[str] = []
-    settings = {str(name): _resolved(value, around, str(name), fixed) for name, value in leaf.settings.items()}
+    for name, value in leaf.settings.items():
+        used: dict[str, bool] = {}
+        settings[str(name)] = _resolved(value, around, str(name), used)
+        set_by |= dict.fromkeys(used, str(name))
+        fixed += [parameter for parameter, is_fixed in used.items() if is_fixed]
     container = leaf.pod["containers"][0]
     volumes = list(_volumes(settings))
     names = {known: name for known, name, _, _ in volumes}
@@ -227,19 +233,20 @@ def on_kubernetes(leaf: Leaf, around: Around) -> Leaf:
     seconds = number_of(settings.get("activeDeadlineSeconds")) or leaf.seconds
     pod = {**leaf.pod, **others, "containers": [{**container, **own}], **of_pod}
     metadata = as_mapping(settings.get("podMetadata"))
-    return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed))
+    return replace(leaf, pod=pod, metadata=metadata, seconds=seconds, fixed=tuple(fixed), set_by=set_by)
 
 
-def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any:
+def _resolved(value: object, around: Around, name: str, used: dict[str, bool]) -> Any:
     """A setting with constants in place of inputs of the graph, as `resolveInputParameter` in
     `backend/src/v2/driver/resolve.go` of kubeflow/pipelines does; None if an input has no value. Each claim needs one.
+    `used` gets the parameters of the pipeline that it has, and whether their value is in its place.
     """
     if isinstance(value, list):
-        every = (_resolved(one, around, name, fixed) for one in value)
+        every = (_resolved(one, around, name, used) for one in value)
         return [one for one in every if one is not None]
     if not isinstance(value, dict):
         return value
-    made = {str(key): _resolved(one, around, str(key), fixed) for key, one in value.items()}
+    made = {str(key): _resolved(one, around, str(key), used) for key, one in value.items()}
     if any(made[key] is None and value[key] is not None for key in made):
         return None
     if isinstance(outer := value.get("componentInputParameter"), str):
@@ -249,7 +256,7 @@ def _resolved(value: object, around: Around, name: str, fixed: list[str]) -> Any
         constant = _structure(text, around) if name.endswith("Json") else text
         if constant is not None:
             made["runtimeValue"] = {"constant": constant}
-            fixed += [one[1] for one in PARAMETER.finditer(text)] if constant is not text else []
+            used |= {one[1]: constant is not text for one in PARAMETER.finditer(text)}
     return made
 
 

@@ -83,6 +83,8 @@ PLACEHOLDER: Final = regex(
 """A text that is replaced when the pipeline runs."""
 INPUT: Final = regex(r"\{\{\s*inputs\.parameters\.([\w.-]+)\s*\}\}")
 _INPUT_OF_IR: Final = regex(r"""\{\{\$\.inputs\.parameters\[['"]([\w.-]+)['"]\]\}\}""")
+ARTIFACT: Final = "artifacts."
+"""Start of the names of artifacts among the values of inputs."""
 PARAMETER: Final = regex(r"\{\{\s*workflow\.parameters\.([\w.-]+)\s*\}\}")
 OUTPUT: Final = regex(r"\{\{(?:tasks|steps)\.([\w-]+)\.outputs\.(artifacts|parameters)\.([\w.-]+)\}\}")
 STATUS: Final = regex(r"\{\{tasks\.([\w-]+)\.status\}\}")
@@ -138,6 +140,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """The URI of the artifact that it only registers, without a container."""
     fixed: tuple[str, ...] = ()
     """Parameters of the pipeline with a value in its pod."""
+    set_by: Mapping[str, str] = field(default_factory=dict)
+    """Settings on Kubernetes by the parameters that they have."""
     lost: tuple[str, ...] = ()
     """Values that no job has."""
 
@@ -227,6 +231,16 @@ def with_values(text: str, values: Mapping[str, str]) -> str:
 def of_ir(text: str) -> str:
     """A text of the IR with the placeholders of Argo for its inputs."""
     return _INPUT_OF_IR.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
+
+
+def named_in_ir(placeholder: str) -> str:
+    """An input, an output or a status in the words of the IR, which has no placeholders of Argo; empty for others."""
+    if (given := INPUT.fullmatch(placeholder) or PARAMETER.fullmatch(placeholder)) is not None:
+        return f"the input `{given[1].removeprefix(ARTIFACT)}`"
+    if (made := OUTPUT.fullmatch(placeholder)) is not None:
+        return f"the output `{made[3]}` of task `{made[1]}`"
+    ended = STATUS.fullmatch(placeholder)
+    return f"the status of task `{ended[1]}`" if ended is not None else ""
 
 
 def with_item(text: str, item: object) -> str:

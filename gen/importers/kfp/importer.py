@@ -24,8 +24,10 @@ from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, number_of, 
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.losses import (
     HINTS,
+    LIMIT,
     Loss,
     decisions,
+    losses_of_all,
     lost_ends,
     lost_outputs,
     of_steps,
@@ -43,7 +45,6 @@ from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifest
 from gen.kubernetes.objects import present
 
 _MAX_SHOWN: Final = 100
-_LIMIT: Final = "activeDeadlineSeconds"
 _ACCOUNT: Final = "gen-pipeline"
 _ACCOUNTS: Final = ("pipelines", "argo", "serviceAccount")
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
@@ -298,7 +299,7 @@ class KfpImporter(Importer):
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters=with_quoted({**pipeline.parameters, **given.define}))
                 own = replace(given, otherwise=pipeline.namespace or given.otherwise)
-                jobs += _imported(pipeline, number, read, own, places, found)
+                jobs += _imported(pipeline, number, read, own, places, found, on)
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
@@ -315,23 +316,32 @@ def _pipeline(document: object, platforms: object) -> Pipeline | None:
 
 
 def _imported(
-    pipeline: Pipeline, number: int, read: Manifests, given: ImportInput, places: list[Location], found: Findings
+    pipeline: Pipeline,
+    number: int,
+    read: Manifests,
+    given: ImportInput,
+    every_place: list[Location],
+    found: Findings,
+    on: int,
 ) -> list[ImportedJob]:
+    """The jobs of a document. `on` is the number of the one with the settings for Kubernetes."""
     reader = Reader(pipeline)
     every = []
-    calls, limit = reader.read(), number_of(at(read.documents[number], *pipeline.route, _LIMIT))
+    calls, limit = reader.read(), number_of(at(read.documents[number], *pipeline.route, LIMIT))
     if limit and len(calls) == 1 and calls[0].leaf.pod and not calls[0].retries.limit:
         leaf = replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit))
         calls = [replace(calls[0], leaf=leaf)]
-        pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != _LIMIT))
+        pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != LIMIT))
     values = {match[0] for call in calls for text in call.values.values() for match in OUTPUT.finditer(text)}
     calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf.component, one.task, values))) for one in calls]
     said: list[tuple[str, Findings]] = []
     for call in calls:
         place = read.place(number, call.route)
-        places.append(place)
+        every_place.append(place)
         said.append((call.name, own := Findings()))
-        parts = parts_of(call, given, place, pipeline.parameters, own)
+        executor = (*PLATFORM, *call.route[-4:-1])
+        places = {name: read.place(on, (*executor, setting)) for name, setting in call.leaf.set_by.items()}
+        parts = parts_of(call, given, place, pipeline.parameters, own, places)
         waited, jobs = any(call.name in one.needs for one in calls), [one.job for one in parts]
         ends = lost_ends(follow(read.documents[number], call.route[:-1]), jobs, waited=waited)
         every.append(CallJobs(call=replace(call, lost=(*call.lost, *ends)), place=place, parts=parts))
@@ -342,7 +352,8 @@ def _imported(
         replace(made, obstacles=tuple(_report(made, mounted, partial(read.place, number), known, found)))
         for made in every
     ]
-    _report_pipeline(pipeline, number, read, found)
+    for message, hint, route in losses_of_all(pipeline.lost, pipeline.route, optional_of(pipeline)):
+        found.warning(NOT_CARRIED, read.place(number, route), message, hint)
     volumes = {
         claim["name"]: volume
         for call in reader.calls.values()
@@ -392,21 +403,6 @@ def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) 
     bodies = (with_field({**made, "metadata": one.body["metadata"]}, route, one.body["spec"]) for one in job.originals)
     originals = tuple(replace(one, body=body) for one, body in zip(job.originals, bodies, strict=True))
     return replace(job, originals=originals)
-
-
-def _report_pipeline(pipeline: Pipeline, number: int, read: Manifests, found: Findings) -> None:
-    """Report the parts of the document that the job does not have."""
-    for name in pipeline.lost:
-        why, hint = "a job has no such field", "check whether it is needed"
-        if name == _LIMIT:
-            why, hint = "no field limits all steps together", "set `timeout`, which holds for each step"
-        elif name == "volumeClaimTemplates":
-            hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
-        message = f"`{name}` of the pipeline is not carried: {why}"
-        found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, name)), message, hint)
-    for name, route in optional_of(pipeline).items():
-        message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
-        found.warning(NOT_CARRIED, read.place(number, route), message, f"add `--define {name}=VALUE` to give it one")
 
 
 def _has_artifacts(made: CallJobs) -> bool:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, as_mapping, as_texts, at, regex, with_texts
 from gen.importers.kfp.claims import VOLUME, WORKSPACE, pod_of, with_claim, with_folder
 from gen.importers.kfp.graph import (
+    ARTIFACT,
     PARAMETER,
     PLACEHOLDER,
     RUN_ID,
@@ -43,8 +44,6 @@ _FOLDER: Final = "/pipeline"
 _EXECUTORS: Final = ("deploymentSpec", "executors")
 _STUBS: Final = "argostub/"
 """Start of the images of steps that Kubeflow Pipelines does itself, without a container."""
-ARTIFACT: Final = "artifacts."
-"""Start of the names of artifacts among the values of inputs."""
 QUOTED: Final = ".genquotedz"
 """End of the name of a parameter in place of its value in JSON in quotes of a shell."""
 _ALWAYS: Final = "ALL_UPSTREAM_TASKS_COMPLETED"

@@ -249,6 +249,27 @@ def lost_of_function(
             yield Loss(what=f"the path of the artifact `{name}` in kfp {pin[1]}", reason="sdk")
 
 
+LIMIT: Final = "activeDeadlineSeconds"
+
+
+def losses_of_all(
+    fields: Iterable[str], route: Route, optional: Mapping[str, Route]
+) -> Iterator[tuple[str, str, Route]]:
+    """Messages about parts of a document that the job does not have, with remedies and routes: of fields below a route,
+    and of optional inputs without a value.
+    """
+    for name in fields:
+        why, hint = "a job has no such field", "check whether it is needed"
+        if name == LIMIT:
+            why, hint = "no field limits all steps together", "set `timeout`, which holds for each step"
+        elif name == "volumeClaimTemplates":
+            hint = "create the claims; runs share them, so write to folders `{{ run.id }}` on them"
+        yield f"`{name}` of the pipeline is not carried: {why}", hint, (*route, name)
+    for name, place in optional.items():
+        message = f"the optional input `{name}` of the pipeline has no value, so no step has it"
+        yield message, f"add `--define {name}=VALUE` to give it one", place
+
+
 def of_steps(said: Iterable[tuple[str, Findings]], *, several: bool) -> Iterator[Diagnostic]:
     """Findings about the objects of steps, which have the names of the steps in a pipeline with several."""
     for step, found in said:

@@ -20,7 +20,8 @@ from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
 from gen.importers.kfp.calls import expression, param_name, why_unknown
-from gen.importers.kfp.ir import ARTIFACT, QUOTED, of_pipeline, with_secrets
+from gen.importers.kfp.graph import ARTIFACT
+from gen.importers.kfp.ir import QUOTED, of_pipeline, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -122,6 +123,8 @@ class _Known(Struct, frozen=True, kw_only=True):
     """Findings about values that it lacks, by the placeholder of each."""
     secrets: dict[str, str] = field(default_factory=dict)
     """Parameters that are secrets, by the variables with their values."""
+    places: Mapping[str, Location] = {}
+    """Places of settings by the parameters that they have."""
     names: bool = False
     """Whether the texts are names of objects, such as that of a Secret, and no values."""
 
@@ -135,7 +138,8 @@ class _Known(Struct, frozen=True, kw_only=True):
         text = text.replace(graph.NAMESPACE, self.given.namespace_of("") or graph.NAMESPACE)
         looped = {"{{item}}"} if any(one.reason == "loop" for one in self.call.lost) else set()
         for unknown in (one for one in dict.fromkeys(graph.PLACEHOLDER.findall(text)) if one not in looped):
-            what = f"{_as_in_ir(unknown) if leaf.component else f'`{_shown(unknown)}`'} of step `{self.call.task}`"
+            shown = (self.call.leaf.component and graph.named_in_ir(unknown)) or f"`{_shown(unknown)}`"
+            what = f"{shown} of step `{self.call.task}`"
             if name := _given_name(unknown):
                 message = f"{what} has no value"
                 hint = remedy_without_value(name, _name_of(unknown), of_function=bool(leaf.component and leaf.files))
@@ -153,17 +157,6 @@ class _Known(Struct, frozen=True, kw_only=True):
             return placeholder if known is None else known
         self.secrets[param_name(name).upper()] = name
         return f"$({param_name(name).upper()})"
-
-
-def _as_in_ir(placeholder: str) -> str:
-    """An input or an output in the words of the IR, which has no placeholders of Argo."""
-    if (given := graph.INPUT.fullmatch(placeholder) or graph.PARAMETER.fullmatch(placeholder)) is not None:
-        return f"the input `{given[1].removeprefix(ARTIFACT)}`"
-    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None:
-        return f"the output `{made[3]}` of task `{made[1]}`"
-    if (ended := graph.STATUS.fullmatch(placeholder)) is not None:
-        return f"the status of task `{ended[1]}`"
-    return f"`{_shown(placeholder)}`"
 
 
 def _shown(text: str) -> str:
@@ -199,11 +192,18 @@ def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:
 
 
 def parts_of(
-    call: Call, given: ImportInput, place: Location, parameters: Mapping[str, str], found: Findings
+    call: Call,
+    given: ImportInput,
+    place: Location,
+    parameters: Mapping[str, str],
+    found: Findings,
+    places: Mapping[str, Location],
 ) -> list[Part]:
-    """The jobs of a step, with expressions in place of the parameters of the pipeline."""
+    """The jobs of a step, with expressions in place of the parameters of the pipeline. `places` are those of settings
+    with parameters.
+    """
     call = replace(call, values={**{name: of_pipeline(name) for name in given.define}, **call.values})
-    known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={})
+    known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={}, places=places)
     own = Findings()
     jobs = _jobs(known, own)
     texts = json.dumps([one.fields for one in jobs])
@@ -269,7 +269,8 @@ def _report_fixed(name: str, known: _Known, found: Findings) -> None:
     message = f"the parameter `{name}` of step `{known.call.task}` is not carried: the job is that of its {what}"
     own = param_name(name)
     needed = f"; a field that takes an expression can have `{expression(name)}`, if `params` of the job has `{own}`"
-    found.warning(NOT_CARRIED, known.place, message, f"check the value{'' if is_secret(name, value) else needed}")
+    place = known.places.get(name, known.place)
+    found.warning(NOT_CARRIED, place, message, f"check the value{'' if is_secret(name, value) else needed}")
 
 
 def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Location) -> Part:

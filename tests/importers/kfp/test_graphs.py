@@ -215,6 +215,20 @@ def test_settings_have_the_inputs_of_the_graph(settings: dict[str, Any], value: 
     assert found == [FIXED.format(value if isinstance(value, str) else json.dumps(value))]
 
 
+def test_a_fixed_setting_is_at_its_own_line() -> None:
+    document = deepcopy(IR)
+    document["root"]["inputDefinitions"]["parameters"]["outer"] = {"defaultValue": "keys", "parameterType": "STRING"}
+    secret = {"secretAsVolume": [{"mountPath": "/keys", "secretNameParameter": given("outer")}]}
+    document["root"]["dag"]["tasks"] = {"train": document["root"]["dag"]["tasks"]["train"]}
+    text = yaml.safe_dump_all(
+        [document, {"platforms": {"kubernetes": {"deploymentSpec": {"executors": {"exec": secret}}}}}]
+    )
+    IMPORTERS["kfp"]().read(ImportInput(file="p.yaml", text=text, otherwise="team"), found := Findings())
+    (item,) = found
+    assert "the parameter `outer` of step `train` is not carried" in item.message
+    assert "secretAsVolume" in "".join(text.splitlines()[item.place.line - 2 : item.place.line])
+
+
 @for_each(
     "settings",
     [SECRET, NODES, {"tolerations": [{"tolerationJson": given("inner")}]}, {"imagePullSecret": [given("inner")]}],
