@@ -397,9 +397,11 @@ class Reader:
             lost = (*lost, of_task(lost_parallelism(task.at_once)))
         for item in items if items is not None else (graph.NO_ITEM if looped else inner.item,):
             given = {
-                key: graph.with_item(graph.with_values(text, inner.values), item) for key, text in task.values.items()
+                key: text if key in task.joined else graph.with_item(graph.with_values(text, inner.values), item)
+                for key, text in task.values.items()
             }
             values = {key: self._part(text, task.selected.get(key)) for key, text in given.items()}
+            values |= {key: graph.with_values(values[key], values) for key in task.joined & values.keys()}
             parts = {key: given[key] for key in task.selected if values.get(key) != given.get(key)}
             own = {**inner.values, **{key: values[key] for key in parts}}
             condition = graph.with_item(graph.with_values(task.condition, own), item)

@@ -171,6 +171,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """Values of the inputs of the template."""
     unset: frozenset[str] = frozenset()
     """Inputs of the template that it passes on without a value."""
+    joined: frozenset[str] = frozenset()
+    """Inputs of the template whose constants have the values of others of it."""
     selected: Mapping[str, tuple[str | int, ...]] = field(default_factory=dict)
     """Inputs that get a part of their value, with its route; the one without a name is the list of the loop."""
     items: tuple[object, ...] | None = None

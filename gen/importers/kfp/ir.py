@@ -173,6 +173,11 @@ def _task(name: str, data: Body, route: Route, components: object) -> Task:
         when="ended" if ended else "succeeded",
         condition=with_values(condition, plain),
         values=values,
+        joined=frozenset(
+            str(name)
+            for name, one in as_mapping(given).items()
+            if "{{$.inputs." in str(at(one, "runtimeValue", "constant"))
+        ),
         selected=selected,
         items=items,
         loop=with_values(loop, values),

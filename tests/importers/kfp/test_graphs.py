@@ -371,3 +371,39 @@ def test_a_limit_of_items_is_lost_if_there_are_more(limit: float, is_lost: bool)
     document["root"]["dag"]["tasks"]["loop"]["iteratorPolicy"] = {"parallelismLimit": limit}
     message = f"`iteratorPolicy.parallelismLimit: {int(limit)}` of task `loop` is not carried"
     assert rates_of(document) == (["1", "2", "3"], [message] if is_lost else [])
+
+
+@for_each(
+    ("source", "expected"),
+    [
+        ({"componentInputParameter": "lr"}, "lr={{ params.lr }}, ={{ params.lr }}"),
+        ({"runtimeValue": {"constant": 3.0}}, "lr=3, =3"),
+        (
+            {"taskOutputParameter": {"producerTask": "first", "outputParameterKey": "n"}},
+            "lr=change-me-tasks-first-outputs-parameters-n, =change-me-tasks-first-outputs-parameters-n",
+        ),
+    ],
+)
+def test_a_constant_has_other_inputs_of_its_task(source: dict[str, Any], expected: str) -> None:
+    """As the compiler writes `f"lr={lr}, ={lr}"`."""
+    document = deepcopy(IR)
+    value = "{{$.inputs.parameters['pipelinechannel--lr']}}"
+    inputs = {"pipelinechannel--lr": source, "rate": {"runtimeValue": {"constant": f"lr={value}, ={value}"}}}
+    train = {"componentRef": {"name": "comp-train"}, "inputs": {"parameters": inputs}}
+    document["root"]["dag"]["tasks"] = {"train": train}
+    (job,), found = read(document)
+    assert job.fields["command"][1:] == [expected]
+    messages = [
+        "the output `n` of task `first` of step `train` is not carried: only a run of the pipeline has its value"
+    ]
+    assert [one.message for one in found] == (messages if "change-me" in expected else [])
+
+
+def test_a_text_with_a_parameter_gets_the_escapes_of_json() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["root"]["inputDefinitions"]["parameters"]["text"]["defaultValue"] = 'say "no"'
+    inputs = document["root"]["dag"]["tasks"]["prepare"]["inputs"]["parameters"]
+    inputs |= {"pipelinechannel--text": inputs["text"]}
+    inputs["text"] = {"runtimeValue": {"constant": "I {{$.inputs.parameters['pipelinechannel--text']}}"}}
+    (job,), _ = read(document)
+    assert r'"text": "I say \"no\""' in job.fields["steps"]["prepare"]["command"]
