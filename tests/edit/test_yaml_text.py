@@ -73,3 +73,14 @@ def test_words_that_readers_take_for_truths_have_quotes() -> None:
     assert written({"env": {"A": "on", "B": "No", "C": "true", "D": "once"}, "args": ["y", "yes"]}) == (
         "env:\n  A: 'on'\n  B: 'No'\n  C: 'true'\n  D: once\nargs:\n  - 'y'\n  - 'yes'\n"
     )
+
+
+def test_numbers_have_no_quotes() -> None:
+    numbers = ["0.3", "-12.25", "7", "0.0001", "0.00001", "1.50", "01.5", "1e-3", ".5", "1.", "1_0.5"]
+    text = written({"args": numbers})
+    data = Findings()
+    read = source_of(text.encode(), "jobs/t/a.yaml", data)
+    assert read is not None
+    assert read.data == {"args": numbers}
+    assert [one.removeprefix("  - ") for one in text.splitlines()[1:5]] == ["0.3", "-12.25", "7", "0.0001"]
+    assert "'1.50'" in text

@@ -74,7 +74,7 @@ def verbatim(value: object) -> Any:
 
 
 def _prepared(value: object) -> Any:
-    """Texts of several lines as blocks, and digits as numbers, which read the same."""
+    """Texts of several lines as blocks, and numbers without quotes, which read the same."""
     if isinstance(value, dict):
         return {name: _prepared(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -84,6 +84,8 @@ def _prepared(value: object) -> Any:
 
 _TRUTH: Final = regex(r"(?i:y|n|yes|no|on|off)")
 """Texts that readers of YAML 1.1 take for truths."""
+_DECIMAL: Final = regex(r"-?[0-9]{1,8}\.[0-9]{1,8}")
+"""Numbers without exponents. Those that end in a zero keep their quotes, such as versions."""
 
 
 def _prepared_text(value: str) -> Any:
@@ -103,5 +105,7 @@ def _prepared_text(value: str) -> Any:
         return SingleQuotedScalarString(value)
     if value.isascii() and value.isdecimal() and str(int(value[:18])) == value:
         return int(value)
+    if _DECIMAL.fullmatch(value) and repr(float(value)) == value:
+        return float(value)
     # readers take spaces of other forms without quotes for mistakes
     return str(value) if value.replace("\n", "").isprintable() else DoubleQuotedScalarString(value)

@@ -196,7 +196,7 @@ def test_values_of_parameters_can_be_given(repo: Repository) -> None:
     options: Any = {"importer": "kfp", "namespace": "team", "overlay": "dev", "yes": True, "define": ("lr=0.1",)}
     report, code = run_import(repo.root, str(file), **options)
     assert (code, report.findings) == (0, ())
-    assert "lr: '0.1'" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
+    assert "lr: 0.1\n" in (repo.root / "jobs/team/a.yaml").read_text("utf-8")
 
 
 @for_each(("name", "expected"), [("n", "write the name `n` in quotes"), ("m", "replace `change-me-m` in the job")])
