@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -234,7 +234,8 @@ def _translate(
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
     starts_none = all(script.only_prepares(one) for one in runs)
-    for one in dict.fromkeys(() if starts_none and script.submitted else script.left):  # of a job that is written
+    left = () if starts_none and script.submitted else script.left  # of a job that is written
+    for one in dict.fromkeys(one for one in left if not one.of_pods):
         draft.drop(one.place, _as_shown(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
@@ -255,7 +256,7 @@ def _translate(
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     runs = exports.variables(draft, script, runs)
-    _order(draft, runs, layout, of_script.nodes, script.outputs)
+    _order(draft, runs, layout, of_script.nodes, script)
     for name, (value, place) in script.secrets.items():
         draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
     runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
@@ -379,7 +380,7 @@ def _requeue(draft: JobDraft, last: Mapping[str, Option]) -> None:
         draft.drop(place, "`--requeue` only for lost nodes", why, hint)
 
 
-def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, outputs: Iterable[str]) -> None:
+def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, script: BatchScript) -> None:
     """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
     started = [one for one in runs if one.by_srun]
     if started and layout.nodes < nodes:
@@ -400,6 +401,13 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
         what = lost_nodes(1, layout.nodes)
         draft.drop(runs[-1].place, what, "the script starts its programs on the first one only", hint)
         return
+    for one in dict.fromkeys(one for one in script.left if one.of_pods):
+        draft.drop(one.place, one.what, one.why, one.hint)
+    _single_starts(draft, runs, layout, script)
+
+
+def _single_starts(draft: JobDraft, runs: Sequence[Run], layout: Layout, script: BatchScript) -> None:
+    """Report the programs that start once in the script."""
     for one in runs:
         once = not one.by_srun or min(one.nodes, one.tasks) < layout.nodes
         if once and not one.text and one.words[:1] not in (*BETWEEN, ("cd",)):
@@ -409,6 +417,6 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, out
                 hint = "start a task on each node in the script, or set `workers` to the nodes of the program"
             draft.drop(one.place, f"the single start of `{program[:40]}`", "each pod runs the whole command", hint)
         parts = [part.strip('"') for part in steps.parts_of(one)]
-        for part in (known for known in outputs if known in one.text or known in parts):
+        for part in (known for known in script.outputs if known in one.text or known in parts):
             what, hint = f"the single start of `{cut(part)}`", "check that all pods compute the same value"
             draft.drop(one.place, what, "each pod computes it", hint)

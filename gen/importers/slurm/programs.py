@@ -206,6 +206,8 @@ class DroppedPart(Struct, frozen=True):
     what: str
     why: str
     hint: str
+    of_pods: bool = False
+    """Whether a job with one pod has it."""
 
 
 VARIABLE: Final = regex(r"\$(?:\{[!#]?)?([A-Za-z_]\w*|\d+)\b")

@@ -369,11 +369,12 @@ class BatchScript(BatchCommands):
                 hint = "write it into `command`, if the run waits for another job"
                 self.leave(node, f"the wait of `{text.split()[0]}`", "no program in the background ends it", hint)
             return
-        kind = node.children[1].type if node.type == "list" else kind_of(node.type)
+        kind = "until" if text.startswith("until") else kind_of(node.type)
+        kind = node.children[1].type if node.type == "list" else kind
         hint = "check that each pod may run it, or write the values that it computes"
-        what = f"the meaning of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
-        if read or not waits:
-            self.leave(node, what, "only a shell decides it, in each pod", hint)
+        what = f"the single run of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
+        if (read or not waits) and not self.in_task:
+            self.leave(node, what, "each pod runs it", hint, of_pods=True)
         self.as_it_is(node.parent if node.parent is not None and self.has_input(node.parent) else node)
 
     def _for(self, node: Node) -> None:

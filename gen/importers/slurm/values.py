@@ -196,8 +196,8 @@ class BatchValues(Conditions):
         if is_status:
             self.status_of[self._assigned] = len(self.steps)
 
-    def leave(self, node: Node, what: str, why: str, hint: str) -> None:
-        self.left.append(DroppedPart(self.place(node), what, why, hint))
+    def leave(self, node: Node, what: str, why: str, hint: str, *, of_pods: bool = False) -> None:
+        self.left.append(DroppedPart(self.place(node), what, why, hint, of_pods))
 
     def has_input(self, node: Node) -> bool:
         return any(_INPUT.match(f"{one.type} {self.text(one)}") for one in node.children)

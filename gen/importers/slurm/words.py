@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _DECLARES: Final = names("export declare typeset local readonly")
 _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
+_SETS_ARGUMENTS: Final = regex(r"\w\s*\(\)|\bset\s+--\s")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
@@ -398,7 +399,8 @@ def _shell(reader: BatchCommands, called: Called) -> bool:
     inner.variables |= dict.fromkeys(("0",) if behind else (), "".join(behind[:1]))
     inner.stops = any(re.match("-[a-zA-Z]*e", one) for one in called.words[1:at])
     inner.variables |= {name: value for name, value in of_outer.items() if name not in reader.variables}
-    for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *map(str, range(1, 10))}):
+    own = map(str, range(1, 10) if behind[1:] or _SETS_ARGUMENTS.search(text) else ())
+    for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *own}):
         hint = "quote the text with single quotes, or set it before"
         why = "its outer shell expands it before the inner sets it"
         reader.drop(called, f"the empty value of `${name}`", why, hint)

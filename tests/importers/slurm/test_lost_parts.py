@@ -6,6 +6,7 @@ from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, read, script
 
 OF_JOB = "scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'"
+PAIR = ("-N 2", "-n 2")
 NODE = ("-N 1",)
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
 RESTARTED = 'the other case of `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]` is not carried: no pod has the number of'
@@ -127,7 +128,13 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
         (NODE, "pushd $A/b\nc\npopd", 4, "the folder of `pushd` is not carried"),
         (NODE, "srun \\\n  --container-workdir=$A b", 4, "the folder of `--container-workdir` is not carried"),
-        (NODE, "for ((i=0; i<$N; i++)); do a $i; done", 4, "the meaning of `for ((` is not carried"),
+        (
+            PAIR,
+            "for ((i=0; i<$N; i++)); do a $i; done\nsrun b",
+            5,
+            "the single run of `for ((` is not carried: each pod",
+        ),
+        (PAIR, "until a; do b; done\nsrun c", 5, "the single run of `until` is not carried: each pod runs it"),
         (("-N 3",), "python a.py", 4, "the use of 2 of 3 nodes is not carried"),
         (NODE, f"a /x/{'y' * 90}", 4, f"no pod has the folder `/x/{'y' * 76}…`"),
         (NODE, "python /x/a.py", 4, "no pod has the file `/x/a.py`"),
@@ -262,7 +269,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             "`ln -sf train-{{ run.id }}.out l/a` is not carried: no pod has the log of Slurm",
         ),
         (("-N 1", "-e e.log"), "b\ncp ./e.log c", 6, "`cp ./e.log c` is not carried: no pod has the log of Slurm"),
-        (NODE, "R=0\na || R=$?\nb $R", 5, "the meaning of `||`, which sets `$R`, is not carried: only a shell"),
+        (PAIR, "R=0\na || R=$?\nsrun b $R", 6, "the single run of `||`, which sets `$R`, is not carried"),
         (NODES, "trap 'a' EXIT\nsrun torchrun b", 6, "the single start of `trap` is not carried: each pod runs the"),
         (NODE, "cat > b.$SLURM_JOB_ID <<E\nc\nE\na '*' ./b*", 7, "the match of `./b*` is not carried: a file of the"),
         (NODE, "declare -a A=(b c)=\na ${A[@]}", 4, "gen cannot read the syntax of the shell here"),
@@ -450,7 +457,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "((A = B = 1, A <<= 2))\nsrun a $A", 4, "gen cannot read the syntax of the shell here"),
         (NODE, 'export A="e $(b)"\npushd c\nsrun bash -c "a $A"', 6, "the folder of `$(b)` is not carried: the script"),
         (NODE, "srun a ${!SLURM_JOBID}", 4, "gen cannot read the syntax of the shell here"),
-        (NODE, "if ask; then A=1; B=2; fi\nsrun a $A", 4, "the meaning of `if`, which sets `$A`, is not carried"),
+        (PAIR, "if ask; then A=1; B=2; fi\nsrun a $A", 5, "the single run of `if`, which sets `$A`, is not"),
         (NODE, "apptainer run $A b", 4, "the value `$A` of the image is not carried: the script gets it from"),
         (
             ("-N 2", "--ntasks-per-node=2"),
@@ -624,3 +631,18 @@ def test_a_variable_for_a_mount_that_the_job_lacks_is_left_out(
 def test_a_file_without_options_has_its_remedy(text: str, hint: str) -> None:
     _, found = read(text)
     assert [one.hint for one in found] == [hint]
+
+
+@for_each(
+    "body",
+    [
+        "while read -r b; do a $b; done < c",
+        "case $(ask) in b) C=1 ;; *) C=2 ;; esac\na $C",
+        "a || B=$?\nsrun c $B",
+        "srun bash -c 'for i in $(b); do a $i; done'",
+        'A=$1\nsrun bash -c "a ${A}"',
+    ],
+)
+def test_a_part_that_the_shell_of_the_only_pod_runs_is_not_lost(body: str) -> None:
+    messages = [one.message for one in read(script(*NODE, body=body, interpreter=BASH))[1]]
+    assert [one for one in messages if not one.startswith("`$1` has no value in a pod")] == []

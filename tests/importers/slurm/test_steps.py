@@ -548,10 +548,6 @@ def test_constructs_of_the_shell_keep_their_meaning(body: str, expected: str) ->
         ("echo a > hosts\npython a.py", "the file `hosts` is not carried: gen writes no files of the batch part"),
         ("trap 'save a' USR1\npython a.py", "`trap save a` is not carried: a pod gets SIGTERM at its end"),
         ("timeout 9 srun torchrun a.py", "`timeout` around `srun` is not carried: each pod starts the program itself"),
-        (
-            "python a.py\nwhile true; do curl x; sleep 9; done",
-            "the meaning of `while` is not carried: only a shell decides it, in each pod",
-        ),
     ],
 )
 def test_what_a_job_lacks_is_named(body: str, message: str) -> None:
