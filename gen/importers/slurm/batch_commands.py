@@ -16,7 +16,7 @@ from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_en
 from gen.importers.slurm.bash_text import with_braces, with_own_program
 from gen.importers.slurm.declarations import KeptFunction, call, forget_set, keep_function, read_by_calls, set_by
 from gen.importers.slurm.expansion import ONE, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.inputs import here_string, read_line, read_values, with_input
+from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
@@ -272,39 +272,6 @@ class BatchCommands(BatchValues):
         made = next((one.text for one in reversed(self.steps) if one.sets and f"${one.sets}" == name), "")
         text = made.partition("=")[2].strip("\"'()")
         return [*self.words(text), *words[1:]] if text.startswith(f"{SUBMITS} ") else words
-
-    def follow_heredoc(self, node: Node, body: Node | None, heredoc: Node) -> None:
-        """A file that the script writes with `cat <<END > FILE`."""
-        inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
-        start = next((self.text(one) for one in heredoc.children if one.type == "heredoc_start"), "")
-        targets = [one for one in (*node.children, *heredoc.children) if one.type == "file_redirect"]
-        destination = next((one.child_by_field_name("destination") for one in targets), None)
-        if inner is None:
-            return
-        variables = {**self.variables}
-        text = self.text(inner) if start.startswith(("'", '"', "\\")) else self.unquoted(self.text(inner))
-        self.variables = variables  # the shell of the program expands `${NAME:=VALUE}`
-        called = (body.child_by_field_name("name") or body) if body is not None else None
-        program = next(iter(self.text(called).split()), "") if called is not None else ""
-        if program in ("cat", "tee") and destination is not None:
-            path, text = self.local(self.value(self.text(destination))), self.local(text)
-            appends = any(one.type == ">>" for target in targets for one in target.children)
-            self.files[path] = (self.files[path][0] if appends and path in self.files else "") + text, self.place(node)
-        elif program == "read" and body is not None:
-            read_line(self, self.words(self.text(body))[1:], text)
-        elif body is not None and body.type == "command" and program not in FOLLOWED and self.starts_program(node):
-            quoted = text == self.text(inner)  # or it has no variables
-            self.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
-            self.add(Step(text=self.text(node) if quoted else self.residual(self.text(node)), place=self.place(node)))
-        elif body is not None and program not in READERS:
-            before = len(self.steps)
-            self.follow_block((body,))
-            if program == "srun" and len(self.steps) > before:
-                text = re.sub(r"(?m)^\t+", "", text) if self.text(heredoc).startswith("<<-") else text
-                lost = self.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
-                words = self.words(" ".join([lost, *map(self.text, heredoc.children_by_field_name("argument"))]))
-                step = replace(self.steps[-1], options=(*self.steps[-1].options, *words))
-                self.steps[-1] = with_input(step, text.removesuffix("\n"), start.strip("'\"\\"))
 
     def branch_of_case(self, node: Node) -> list[Node] | None:
         """The commands of `case` for its value; None if only a shell knows the value, or goes on behind them."""

@@ -117,12 +117,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):
-        hint = "name a script with `#SBATCH` lines before its first command"
-        if re.search(r"(?m)^\s*sbatch\b.*<<", text):
-            hint = "write the script behind `sbatch <<` into a file of its own, and import that"
-        elif re.search(r"(?m)^\s*sbatch\b(?:[^#\n]|\\\n)*--wrap\b", text):
-            hint = "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines"
-        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", hint)
+        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", _remedy(text))
         return None, lacking
     namespace = given.namespace_of("")
     if not namespace:
@@ -157,6 +152,15 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     lacking.values += script.needed_values
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _remedy(text: str) -> str:
+    """What to do about a file without `#SBATCH` lines."""
+    if re.search(r"(?m)^\s*sbatch\b.*<<", text):
+        return "write the script behind `sbatch <<` into a file of its own, and import that"
+    if re.search(r"(?m)^\s*sbatch\b(?:[^#\n]|\\\n)*--wrap\b", text):
+        return "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines"
+    return "name a script with `#SBATCH` lines before its first command"
 
 
 def _as_shown(text: str) -> str:
@@ -272,14 +276,26 @@ def _translate(
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     if script.unreadable is None:  # findings about the rest would be wrong
-        reports.report_outside(draft, script, runs)
-        mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
-        processes.report_launcher(draft, runs)
-        reports.report_ranks(
-            draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values())))
-        )
-        _lacking(draft, script, runs, lacking)
-        reports.report_shells(draft, script, runs)
+        _report(draft, script, site, runs, started, text, mounted, lacking)
+
+
+def _report(
+    draft: JobDraft,
+    script: BatchScript,
+    site: Site,
+    runs: Sequence[Run],
+    started: Sequence[Run],
+    text: str,
+    mounted: list[str],
+    lacking: Lacking,
+) -> None:
+    """Report what the pods of the job do not have. `started` are its programs before shells are around them."""
+    reports.report_outside(draft, script, runs)
+    mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
+    processes.report_launcher(draft, runs)
+    reports.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
+    _lacking(draft, script, runs, lacking)
+    reports.report_shells(draft, script, runs)
 
 
 def _with_options(

@@ -16,8 +16,9 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import closing_quote, reads_arguments, without_heredocs
 from gen.importers.slurm.containers import Lacking, container_words
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked
+from gen.importers.slurm.lines import read_by
 from gen.importers.slurm.options import DEFINED, Option, options_of
-from gen.importers.slurm.programs import AnyStep, DroppedPart, Step, read_by
+from gen.importers.slurm.programs import AnyStep, DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import TEMPLATE
 from gen.importers.slurm.srun import set_at

@@ -25,6 +25,7 @@ from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
+from gen.importers.slurm.texts import follow_heredoc
 from gen.importers.slurm.traps import check_status, end_behind, end_of_check, is_of_last, join_behind, keeps_check
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word, name_folder
@@ -177,7 +178,7 @@ class BatchScript(BatchCommands):
         body = node.child_by_field_name("body")
         heredoc = next((one for one in node.children if one.type == "heredoc_redirect"), None)
         if heredoc is not None:
-            self.follow_heredoc(node, body, heredoc)
+            follow_heredoc(self, node, body, heredoc)
         if heredoc is not None or body is None:
             return
         program = next(iter(self.text(body.child_by_field_name("name") or body).split()), "")

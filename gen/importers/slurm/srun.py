@@ -15,8 +15,9 @@ from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
+from gen.importers.slurm.lines import command_at
 from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
-from gen.importers.slurm.programs import DroppedPart, Step, command_at
+from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout, Site
 

@@ -126,11 +126,7 @@ def runs_of(
     needed = [at for at in without_needless_ends(runs) if at not in copies]
     options = {at: options[old] for at, old in enumerate(needed) if old in options}
     runs = [runs[number] for number in needed]
-    for number in reversed(range(len(runs) - 1)):  # of one program in the background, to wait is to start it
-        alone = runs[number].background and runs[number + 1].words == ("wait",)
-        if alone and not any(one.background for one in runs[:number]):
-            runs[number : number + 2] = [replace(runs[number], background=False)]
-            options = {key - (key > number): value for key, value in options.items()}
+    runs, options = _without_waits(runs, options)
     most = {number: (runs[number].nodes, runs[number].per_node > 1) for number in options}
     widest = [number for number in options if most[number] == max(most.values())]
     launched = [number for number, one in enumerate(runs) if one.launcher is not None]
@@ -144,6 +140,16 @@ def runs_of(
     script.left += other_images(options.values(), of_step)
     script.left += lost_options([one for at, one in options.items() if at != started[-1]], of_step)
     return runs, of_step
+
+
+def _without_waits(runs: list[Run], options: dict[int, list[Option]]) -> tuple[list[Run], dict[int, list[Option]]]:
+    """The programs with their options: to wait for one program in the background is to start it."""
+    for number in reversed(range(len(runs) - 1)):
+        alone = runs[number].background and runs[number + 1].words == ("wait",)
+        if alone and not any(one.background for one in runs[:number]):
+            runs[number : number + 2] = [replace(runs[number], background=False)]
+            options = {key - (key > number): value for key, value in options.items()}
+    return runs, options
 
 
 def _ended(last: Step, of_srun: Step) -> Step:

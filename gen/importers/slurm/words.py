@@ -9,43 +9,34 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
-from gen.base.shell_script import assigned_in, syntax_tree
-from gen.importers.shell_script import invalid_parts
-from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, in_double_quotes, readable, without_comments
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.containers import copied_image, rooted
-from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
-from gen.importers.slurm.programs import VARIABLE, Called, Entered, Step, formatted, in_shell, joined
+from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
     OF_STATE,
     ONLY_SHOWS,
     OWN_ENVIRONMENT,
-    SETS_UP,
     SETUP,
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
-    with_quoted_placeholders,
 )
+from gen.importers.slurm.texts import follow_eval, follow_shell
 from gen.importers.slurm.traps import follow_trap
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DECLARES: Final = names("export declare typeset local readonly")
-_ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
-_SETS_ARGUMENTS: Final = regex(r"\w\s*\(\)|\bset\s+--\s")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")
 _ASSIGNS: Final = regex(r"[A-Za-z_]\w*=")
-_OF_POD: Final = regex(r"\"?\$\{?\w+\}?\"?|\{\{ run\.id \}\}")
-"""A value in a text of `eval` that the shell of the pod has."""
-_MOST_TEXTS: Final = 200  # of `eval`
-_MOST_BYTES: Final = 50_000  # of them
 
 
 def follow_word(reader: BatchCommands, called: Called) -> bool:
@@ -207,49 +198,6 @@ def _kill(reader: BatchCommands, called: Called) -> bool:
     return bool(behind) or _shows(reader, called)
 
 
-def _eval(reader: BatchCommands, called: Called) -> bool:
-    words = [MARKED.sub(lambda one: one[1] if one[1] in ("*", "?") else one[0], word) for word in called.words]
-    text = " ".join(words[1:]).strip()
-    if not all(map(_OF_POD.fullmatch, sources(text))) or MARKED.fullmatch(text):
-        shell_text = " ".join(map(shown, called.words[1:]))
-        if SETS_UP.search(shell_text):
-            reader.drop(called, f"`eval {cut(shell_text)}`", *OWN_ENVIRONMENT)
-        else:
-            reader.start(called.words, called)
-    elif text and not text.startswith("-"):
-        before = len(reader.steps)
-        text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the shell splits them again
-        given = {one.strip("${}"): marked(one) for one in sources(text)}
-        given = {name: value for name, value in given.items() if name not in reader.variables}
-        reader.variables |= given
-        _follow_text(reader, source_text(in_double_quotes(text, MARKED)), called.place)
-        left = (name for name, value in given.items() if reader.variables.get(name) == value)
-        for name in left:
-            del reader.variables[name]
-        own = [replace(one, assigned=(*called.assigned, *one.assigned)) for one in reader.steps[before:]]
-        reader.steps[before:] = own
-    return True
-
-
-def _follow_text(reader: BatchCommands, text: str, place: Location) -> None:
-    """Follow a text in this shell, as if it were a part of the script at a place."""
-    start, plain = len(reader.bytes) + 1, readable(text)
-    if len(reader.evaluated) >= _MOST_TEXTS or start > _MOST_BYTES + min(
-        (one for one, _ in reader.evaluated), default=start
-    ):
-        reader.cut = reader.cut or place
-        return
-    reader.evaluated.append((start, place))
-    reader.bytes += b"\n" + plain.encode("utf-8", "replace")
-    top = syntax_tree(b" " * start + for_grammar(plain).encode("utf-8", "replace"), MAX_LEVELS)
-    if any(one.is_missing or reader.text(one).strip("\\ \t\n") for one in invalid_parts(top)):
-        hint = "correct it if bash refuses it, or write it into the script"
-        reader.refuse(place, f"gen cannot read the text of `eval`: `{cut(text)}`", hint)
-    until, reader.read_until = reader.read_until, 0
-    reader.follow_block(top.children)
-    reader.read_until = until
-
-
 def _in_place(reader: BatchCommands, called: Called) -> bool:
     """`exec`, `coproc`, `command` and `builtin`, with a program."""
     if called.words[1:] and not called.words[1].startswith("-"):
@@ -369,66 +317,13 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
-def _line_of(reader: BatchCommands, text: str, line: int) -> int:
-    """The line of a script where a text of several lines begins, such as that of a variable."""
-    lines = [one.strip() for one in reader.source.split("\n")]
-    parts = [*enumerate(one.strip() for one in text.split("\n"))]
-    known = (
-        lines.index(part) + reader.first_line - number for number, part in parts if len(part) > 1 and part in lines
-    )
-    empty = next((number for number, part in parts if part), 0)
-    return next(known, line - empty) if len(parts) > 1 else line
-
-
-def _shell(reader: BatchCommands, called: Called) -> bool:
-    """`bash -c TEXT`."""
-    found = ((at, one) for at, one in enumerate(called.words[1:], 2) if not re.match(r"-(?![a-zA-Z]*c$)", one))
-    at, option = next(found, (0, ""))
-    if not option.startswith("-") or called.words[-1].startswith("-"):
-        return False
-    inner = reader.inner(_line_of(reader, called.words[at] if at < len(called.words) else "", called.place.line))
-    text, *behind = called.words[at:]
-    text = with_quoted_placeholders(without_comments(text, OPEN, CLOSE))
-    text = MARKED.sub(lambda match: marked(match[1].strip('"')), text)  # the inner shell splits them
-    text = re.sub(rf"(?<!\\)\\(?={OPEN})", "", text)  # a backslash is for the first character of a value
-    of_outer = {one[1:]: marked(one) for one in sources(text)}
-    inner.variables = {name: value for name, value in reader.variables.items() if name in reader.exported}
-    inner.variables |= dict(called.assigned)
-    inner.exported |= dict.fromkeys(dict(called.assigned), called.place)
-    inner.set_arguments(behind[1:])
-    inner.variables |= dict.fromkeys(("0",) if behind else (), "".join(behind[:1]))
-    inner.stops = any(re.match("-[a-zA-Z]*e", one) for one in called.words[1:at])
-    inner.variables |= {name: value for name, value in of_outer.items() if name not in reader.variables}
-    own = map(str, range(1, 10) if behind[1:] or _SETS_ARGUMENTS.search(text) else ())
-    for name in sorted(of_outer.keys() & {*assigned_in(MARKED.sub("", text)), *own}):
-        hint = "quote the text with single quotes, or set it before"
-        why = "its outer shell expands it before the inner sets it"
-        reader.drop(called, f"the empty value of `${name}`", why, hint)
-    inner.follow(source_text(in_double_quotes(text, MARKED)))
-    read = {name for one in inner.steps for name in VARIABLE.findall(one.text)} - inner.exported.keys()
-    for name in sorted(read & reader.kept & (inner.early - reader.early)):
-        hint = "export it in the script, or give it another name there"
-        reader.drop(
-            called, f"the empty value of `${name}`", "the command sets it, and the script does not export it", hint
-        )
-    reader.absorb(inner)
-    reader.steps += in_shell(inner.steps, reader.stops)
-    unread = behind if any(" " in one for one in behind[:1]) else behind[1:]  # the first one is a name
-    if unread and not _ARGUMENTS.search(text):
-        hint = "write the text as one word, for example with `${NAME[*]}` for an array"
-        reader.drop(
-            called, f"`{cut(shown(unread[0]))}`", "the text of `bash -c` in front of it reads no arguments", hint
-        )
-    return True
-
-
 _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "srun": _srun,
     "env": _env,
     **dict.fromkeys(("time", "nohup", "timeout", "stdbuf", "unbuffer", "nice", "sudo"), _around),
     **dict.fromkeys(("exec", "command", "builtin", "coproc"), _in_place),
-    **dict.fromkeys(("bash", "sh"), _shell),
-    "eval": _eval,
+    **dict.fromkeys(("bash", "sh"), follow_shell),
+    "eval": follow_eval,
     "trap": follow_trap,
     "wait": _wait,
     "sleep": _sleep,
