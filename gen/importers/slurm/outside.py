@@ -80,7 +80,7 @@ def report_arguments(
     """Report the arguments of the script that its programs get, if the user does not give them. Each program has the
     index of its launcher, and whether that is one.
     """
-    if script.arguments or not script.has_more:
+    if script.are_given or script.arguments or not script.has_more:
         return
     text = "\n" * (script.first_line - 1) + script.source
     starts = [(script.place(one).line - script.first_line, one) for one in script.functions.values()]

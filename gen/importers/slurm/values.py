@@ -129,6 +129,7 @@ class BatchValues(Conditions):
         self.has_more = True
         """Whether there can be unknown arguments behind the known ones."""
         last = next(number for number in count(1) if str(number) not in constants)
+        self.are_given = last > 1  # arguments, which it may take one by one
         self.set_arguments([constants[str(number)] for number in range(1, last)], has_more=True)
         self.variables |= {name: value for name, value in constants.items() if ARGUMENT.fullmatch(name)}
 

@@ -685,6 +685,16 @@ def test_variables_of_slurm_follow_from_options(options: str, words: str, expect
     assert (made.obstacles != ()) is (expected is None)
 
 
+def test_given_arguments_that_a_loop_takes_are_carried() -> None:
+    body = "while [[ $# -gt 0 ]]; do case $1 in --lr) LR=$2; shift 2 ;; *) exit 1 ;; esac; done\na --lr $LR"
+    text, given = script("-N 1", body=body, interpreter=BASH), {"1": "--lr", "2": "0.1"}
+    found = Findings()
+    (one,) = SlurmImporter().read(
+        ImportInput(file="a.sh", text=text, namespace="team", image="a/b:1", define=given), found
+    )
+    assert (one.fields["command"], list(found)) == ("a --lr 0.1", [])
+
+
 def test_a_server_in_the_background_is_awaited_in_each_pod() -> None:
     made = job(script("-N 2", "--gpus-per-node=8", "--ntasks-per-node=1", body=SERVER, interpreter="/bin/bash"))
     assert made.obstacles == ()
