@@ -363,7 +363,9 @@ def _imported(
         found.warning(NOT_CARRIED, read.place(number, route), what, remedy_of_left(names))
     for what, route in reader.lost:
         found.warning(NOT_CARRIED, read.place(number, route), what, "check whether its steps need it")
-    if with_artifacts := [one for one in every if _has_artifacts(one)]:
+    own = {"claim": VOLUME}
+    uses = (one for one in every if any(at(part.job.overlay, "volumes", VOLUME) == own for part in one.parts))
+    if with_artifacts := [*uses]:
         hint = "create the claim with access from all nodes, or set `size` and `storageClass` of the volume there"
         message = f"the artifacts of the steps are on the volume `{VOLUME}` of the overlay, and its claim must exist"
         found.warning(NOT_CARRIED, with_artifacts[0].place, message, hint)
@@ -403,10 +405,6 @@ def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) 
     bodies = (with_field({**made, "metadata": one.body["metadata"]}, route, one.body["spec"]) for one in job.originals)
     originals = tuple(replace(one, body=body) for one, body in zip(job.originals, bodies, strict=True))
     return replace(job, originals=originals)
-
-
-def _has_artifacts(made: CallJobs) -> bool:
-    return any(one.job.overlay.get("volumes", {}).get(VOLUME) == {"claim": VOLUME} for one in made.parts)
 
 
 def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:

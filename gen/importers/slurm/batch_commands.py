@@ -25,10 +25,10 @@ from gen.importers.slurm.site import (
     OF_NODES,
     OF_STATE,
     ONLY_SHOWS,
-    OWN_ENVIRONMENT,
     SUBMITS,
     WITHOUT_SRUN,
     file_of_slurm,
+    of_setup,
     other_job,
     shows_node,
 )
@@ -130,7 +130,7 @@ class BatchCommands(BatchValues):
             text = " ".join(with_own_program(self.text(node), self.text(one)).split())
             program = text.partition(" ")[0]
             if program in OF_NODES.keys() | CONDA:
-                self.leave(one, f"`{text[:60]}`", *OF_NODES.get(program, OWN_ENVIRONMENT))
+                self.leave(one, f"`{text[:60]}`", *of_setup(text))
             elif program in OF_STATE or shows_node(text):
                 self.leave(one, f"`{text[:60]}`", *ONLY_SHOWS)
             elif program == SUBMITS:

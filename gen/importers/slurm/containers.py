@@ -142,6 +142,24 @@ def _shown_mount(part: str) -> str:
     return cut(source_text(part.replace(RUN, marked("$SLURM_JOB_ID"))), 80)
 
 
+def _unknown_folder(part: str, source: str, script: BatchValues, lacking: Lacking) -> tuple[str, str]:
+    """Why a mount is not in the job, whose folder gen does not know, and what to do."""
+    why = "its folder is known only on the machines"
+    if unset := [one[1:].strip("{}") for one in sources(part) if script.is_unset(one)]:
+        lacking.values += unset
+        lacking.folders += roots_of(source.partition(OPEN)[0])
+        return f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
+    if re.match(r"\.(?:/|$)", source) and _SUBMITTED.search(script.source):
+        return (
+            why,
+            "give the folder of `sbatch` with `--define PWD=VALUE`, or mount a volume of the overlay with `data`",
+        )
+    return "its folder is a placeholder" if re.search("<[^<>]+>", source) else why, _OTHER_MOUNT
+
+
+_SUBMITTED: Final = regex(r"\b(?:pwd|PWD|SLURM_SUBMIT_DIR)\b")
+
+
 def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, site: Site, lacking: Lacking) -> bool:
     """Set a mount, and note the folder at the top of a machine that becomes a volume. Whether a pod has the mount."""
     source, target, flags = _split(part)
@@ -152,12 +170,7 @@ def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, sit
     plain = part.replace(RUN, "") if known is not None and (is_whole or RUN not in target) else part
     what, why, hint = f"the mount `{_shown_mount(part)}`", "", _OTHER_MOUNT
     if not source.startswith("/") or not target.startswith("/") or {OPEN, "$"} & {*plain.replace(RUN, "")}:
-        is_open = re.search("<[^<>]+>", source) is not None
-        why = "its folder is a placeholder" if is_open else "its folder is known only on the machines"
-        if unset := [one[1:].strip("{}") for one in sources(part) if script.is_unset(one)]:
-            why, hint = f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
-            lacking.values += unset
-            lacking.folders += roots_of(source.partition(OPEN)[0])
+        why, hint = _unknown_folder(part, source, script, lacking)
     elif OPEN in plain:
         why, hint = "no volume has its folder", "map a folder above it with `paths` of a site file"
         lacking.folders += roots_of(source)

@@ -136,6 +136,19 @@ OF_NODES: Final = {
     ),
 }
 """Why programs that set up nodes are not in a job, and what to do."""
+_WITHOUT_SOFTWARE: Final = regex(
+    r"(?:module|ml)(?:\s+-\S+)*(?:\s+(?:purge|list|avail|reset|show|spider|unload|unuse|rm)\b.*)?"
+    r"|(?:conda\s+|mamba\s+|micromamba\s+)?deactivate"
+)
+"""Commands about the software of a node that add none."""
+
+
+def of_setup(command: str) -> tuple[str, str]:
+    """Why a command that sets up a node is not in a job, and what to do."""
+    why, hint = OF_NODES.get(command.split(maxsplit=1)[0].rpartition("/")[2], OWN_ENVIRONMENT)
+    return why, "remove it" if _WITHOUT_SOFTWARE.fullmatch(command) else hint
+
+
 OF_STATE: Final = names("nvidia-smi ibstat nvcc")
 ONLY_SHOWS: Final = ("it only shows the state of a node", "remove it")
 SUBMITS: Final = "sbatch"

@@ -20,11 +20,11 @@ from gen.importers.slurm.site import (
     OF_NODES,
     OF_STATE,
     ONLY_SHOWS,
-    OWN_ENVIRONMENT,
     SETUP,
     SILENT,
     SILENT_IN_TASKS,
     SUBMITS,
+    of_setup,
 )
 from gen.importers.slurm.texts import follow_eval, follow_shell
 from gen.importers.slurm.traps import follow_trap
@@ -244,7 +244,7 @@ def name_folder(reader: BatchCommands, node: Node) -> None:
 def _of_nodes(reader: BatchCommands, called: Called) -> bool:
     if (copied := copied_image(called.words)) is not None:
         reader.copies[rooted(reader.local(copied[0]))] = copied[1]
-    return reader.drop(called, f"`{called.text}`", *OF_NODES[called.program])
+    return reader.drop(called, f"`{called.text}`", *of_setup(called.text))
 
 
 def _sbatch(reader: BatchCommands, called: Called) -> bool:
@@ -265,7 +265,7 @@ def _sbcast(reader: BatchCommands, called: Called) -> bool:
 
 
 def _conda(reader: BatchCommands, called: Called) -> bool:
-    return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *OWN_ENVIRONMENT)
+    return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *of_setup(called.text))
 
 
 _ACTIVATE: Final = "/bin/activate"

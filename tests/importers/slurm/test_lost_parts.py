@@ -634,6 +634,25 @@ def test_a_file_without_options_has_its_remedy(text: str, hint: str) -> None:
 
 
 @for_each(
+    ("body", "hint"),
+    [
+        ("module load a\nb", "install it in the image"),
+        ("module purge\nb", "remove it"),
+        ("ml -q list && b", "remove it"),
+        ("conda deactivate\nb", "remove it"),
+        (
+            "srun --container-image=a --container-mounts=$(pwd)/b:/b c",
+            "give the folder of `sbatch` with `--define PWD=",
+        ),
+        ("srun --container-image=a --container-mounts=./b:/b c", "mount a volume of the overlay with `data`, if"),
+    ],
+)
+def test_the_remedy_of_a_lost_part(body: str, hint: str) -> None:
+    found = read(script(*NODE, body=body, interpreter=BASH))[1]
+    assert any(one.hint.startswith(hint) for one in found)
+
+
+@for_each(
     "body",
     [
         "while read -r b; do a $b; done < c",
