@@ -363,8 +363,8 @@ def _imported(
         found.warning(NOT_CARRIED, read.place(number, route), what, remedy_of_left(names))
     for what, route in reader.lost:
         found.warning(NOT_CARRIED, read.place(number, route), what, "check whether its steps need it")
-    own = {"claim": VOLUME}
-    uses = (one for one in every if any(at(part.job.overlay, "volumes", VOLUME) == own for part in one.parts))
+    claim = {"claim": VOLUME}
+    uses = (one for one in every if any(at(part.job.overlay, "volumes", VOLUME) == claim for part in one.parts))
     if with_artifacts := [*uses]:
         hint = "create the claim with access from all nodes, or set `size` and `storageClass` of the volume there"
         message = f"the artifacts of the steps are on the volume `{VOLUME}` of the overlay, and its claim must exist"

@@ -44,6 +44,7 @@ _OF_JOB: Final = {"--cpu": "--worker-cpu", "--memory": "--worker-memory"}
 """Options of a single pod, by those of the launcher."""
 _LOGS: Final = "--log-dir"
 _DEFAULTS: Final = frozenset({"restart", "workers"})
+_MAX_SHOWN: Final = 100
 """Fields of a Job from a step, which has one pod that is not restarted, as without them."""
 
 
@@ -161,9 +162,6 @@ class _Known(Struct, frozen=True, kw_only=True):
 
 def _shown(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
-
-
-_MAX_SHOWN: Final = 100
 
 
 def _given_name(placeholder: str) -> str:
