@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +14,8 @@ from gen.base.shell_script import nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, with_own_program
-from gen.importers.slurm.declarations import KeptFunction, call, forget_set, keep_function, read_by_calls, set_by
-from gen.importers.slurm.expansion import ONE, is_known, marked, shown, source_text, sources
-from gen.importers.slurm.inputs import here_string, read_values
+from gen.importers.slurm.expansion import is_known, marked, source_text, sources
+from gen.importers.slurm.inputs import BatchFunctions, here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
@@ -32,7 +31,6 @@ from gen.importers.slurm.site import (
     other_job,
     shows_node,
 )
-from gen.importers.slurm.values import BatchValues
 from gen.job.launchers import BY_PROGRAM, base
 
 if TYPE_CHECKING:
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 FOLLOWED: Final = frozenset({*READERS, "srun"})
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
-_SHIFTS: Final = regex(r"\bshift\b")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
@@ -54,20 +51,12 @@ _OF_JOB: Final = base.PROGRAMS | BY_PROGRAM.keys()
 CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
 
 
-class BatchCommands(BatchValues):
+class BatchCommands(BatchFunctions):
     """Follows commands by their words. A subclass follows the constructs of the shell."""
-
-    first_line = 1  # of the file, where the text begins
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
-        self.at = Location("")  # of the statement of now
-        self.of_outputs: set[str] = set()
-        self.of_shell: dict[str, KeptFunction] = {}  # functions in the command
-        self.turns: list[str] = []  # loops around the statement of now
-        self.leaving = ("", 0)  # `break`, `continue` or `return`, while it leaves blocks, and the number of its loops
-        self.loops, self.behind = 0, list[str]()  # around the command of now, and words behind its redirection
-        self.unclear: Location | None = None  # a part that may leave a loop or a function, as only a shell decides
+        self.behind = list[str]()  # words behind the redirection of the command of now
         self.drawn: dict[str, str] = {}  # exported random numbers, which the pod draws once
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
         self.pushed: list[str] = []  # folders of `pushd`
@@ -197,58 +186,18 @@ class BatchCommands(BatchValues):
         """Whether a loop waits for a program in the background, such as a server."""
         return self.sleeps(node) and any(one.starts_in_background for one in self.steps)
 
-    def with_functions(self, node: Node) -> str:
-        """A part of the script, with the functions that it calls."""
-        parts, left = [self.text(node)], {**self.functions}
-        called = [*map(self.text, nodes_below(node, "command_name"))]
-        for one in (function for name in called if (function := left.pop(name, None)) is not None):
-            parts.append(self.text(one))
-            called += map(self.text, nodes_below(one, "command_name"))
-        return "\n".join(parts)
-
-    def needs_turns(self, node: Node) -> bool:
-        """Whether a loop has commands that the shell of a pod cannot run."""
-        return "srun" in self.with_functions(node) or _SHIFTS.search(self.text(node)) is not None
-
     def as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""
         called = [*map(self.text, nodes_below(node, "command_name"))]
         for one in called:
-            keep_function(self, one)
+            self.keep_function(one)
         called = [] if node.type == "function_definition" else called
-        read_by_calls(self, called)
-        forget_set(self, called)
+        self.read_by_calls(called)
+        self.forget_set(called)
         text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))
-
-    def assign_before(self, text: str, place: Location, names: Collection[str] | None = None) -> None:
-        """Add lines with the values of the variables that a text for the shell of the pod reads."""
-        for line in self.assignments(text, names):
-            name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
-            of_arguments, steps = line.startswith("set -- "), self.steps[::-1]
-            sets = [one for one in steps if (one.text[:7] == "set -- " if of_arguments else name in set_by(self, one))]
-            last = (
-                next(iter(sets), None),
-                next((one for one in sets if not one.shells), None),
-            )  # with or without shells
-            if any(one is None or one.text != line for one in last):
-                self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
-                self._read_line(name, line)
-
-    def _read_line(self, name: str, line: str) -> None:
-        """Let later commands read a variable with a value of others in the command from the line that sets it."""
-        value = self.variables.get(name)
-        is_whole = isinstance(value, str) and line == f"{name}={shown(value)}" and ONE.fullmatch(value) is None
-        if is_whole and not self.from_text.isdisjoint(VARIABLE.findall("".join(sources(str(value))))):
-            self.from_text.add(name)
-            self.variables[name] = marked(f"${name}")
-
-    def assign_for_calls(self, nodes: Iterable[Node]) -> None:
-        """Add lines with the values that the functions in the command read, in front of what calls them."""
-        called = (self.text(one) for node in nodes for one in nodes_below(node, "command_name"))
-        self.assign_before("", self.at, read_by_calls(self, called))
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""
@@ -256,10 +205,10 @@ class BatchCommands(BatchValues):
         for name in (called := [*dict.fromkeys(CALLS.findall(command.strip()))]):
             if name in self.functions.keys() - self.of_outputs:
                 self.of_outputs.add(name)
-                keep_function(self, name)
+                self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
-        self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *read_by_calls(self, called)])
+        self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *self.read_by_calls(called)])
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
         lines = {name for name in self.from_text if self.variables.get(name) == marked(f"${name}")}
@@ -320,7 +269,7 @@ class BatchCommands(BatchValues):
         if self.in_task and not self.bytes and called.program in OF_SHELL:
             what, why = f"`{called.program}` behind `srun`", "it is not a program, but a word of a shell"
             self.drop(called, what, why, "start it with `srun bash -c`")
-        elif call(self, words, assigned) or self.follow_word(called):
+        elif self.call(words, assigned) or self.follow_word(called):
             pass
         elif (container := opened(words)) is not None:
             self._open(container, place, assigned)
@@ -406,13 +355,13 @@ class BatchCommands(BatchValues):
     def add(self, step: Step) -> None:
         """Start a program."""
         parts = " ".join(part for word in (*step.words, *step.options) for part in sources(word))
-        self.assign_before("", step.place, [*VARIABLE.findall(parts), *read_by_calls(self, step.words[:1])])
+        self.assign_before("", step.place, [*VARIABLE.findall(parts), *self.read_by_calls(step.words[:1])])
         known = [one for one in self.single_outputs if self.variables.get(one[0].sets) == one[1]]
         step, computed = with_variables(self.placed(step), self.steps, known, self.outputs.keys(), stops=self.stops)
         self.from_text |= computed
         self.variables |= {name: marked(f"${name}") for name in computed}
         self.steps.append(step)
-        forget_set(self, step.words[:1])
+        self.forget_set(step.words[:1])
         self.name_program(step)
         for name in self.early:
             read = parts if name in self.variables else f"{parts} {step.text}"

@@ -1,40 +1,20 @@
-"""Variables that the batch part sets: assignments, `export`, `declare`, `local`, `readonly` and `unset`; and its
-functions, with the variables that they read and set.
-"""
+"""Variables that the batch part sets: assignments, `export`, `declare`, `local`, `readonly` and `unset`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import regex
-from gen.base.shell_script import assigned_in, nodes_below
+from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, source_text, sources
 from gen.importers.slurm.outputs import line_of_output
-from gen.importers.slurm.programs import DroppedPart, Step, is_needed, reads_of
+from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.site import OF_NETWORK, is_of_machines, is_of_pods
-from gen.importers.slurm.values import ARGUMENT
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from gen.importers.slurm.batch_commands import BatchCommands
-
-_LOCAL: Final = regex(r"(?:local|declare|typeset)\s+(?!(?:-\w+\s+)*-\w*g)")
-_ARGUMENTS: Final = frozenset({*map(str, range(10)), "@", "*", "#"})
-
-
-class KeptFunction(Struct, frozen=True):
-    """A function in the command, which only the shell of the pod runs."""
-
-    text: str
-    reads: frozenset[str]
-    """Variables whose values a later line can change."""
-    sets: frozenset[str]
 
 
 def assign(reader: BatchCommands, node: Node) -> None:
@@ -172,95 +152,3 @@ def unset(reader: BatchCommands, node: Node) -> None:
             reader.add(Step(text="unset IFS", place=reader.at, sets=name))
         reader.exported.pop(name, None)
         reader.constants.pop(name, None)
-
-
-def _is_changed_later(reader: BatchCommands, name: str) -> bool:
-    """Whether a variable can get another value than that of now: behind this line, in a loop around it, or in a
-    function.
-    """
-    behind = "\n".join(reader.source.split("\n")[reader.at.line - reader.first_line :])
-    others = (*map(reader.text, reader.functions.values()), *(one.text for one in reader.of_shell.values()))
-    counts = rf"\b{name}\s*(?:\+\+|--|[-+*/%]=)|(?:\+\+|--){name}\b"
-    changes = rf"{counts}|\$\{{{name}:?=|\b(?:unset|getopts|printf -v)\b.*\b{name}\b"
-    texts = (one for one in (behind, *reader.turns, *others) if name in one)
-    return any(name in assigned_in(one) or re.search(changes, one) for one in texts)
-
-
-def keep_function(reader: BatchCommands, name: str) -> None:
-    """Write a function into the command, if the script has it. Variables that can change stay variables in it."""
-    if (called := reader.functions.pop(name, None)) is None or name in reader.of_shell:
-        return
-    reader.of_outputs.add(name)
-    text = reader.text(called)
-    declared = [one for one in nodes_below(called, "declaration_command") if _LOCAL.match(reader.text(one))]
-    local = {one for node in declared for one, _ in _declared(reader, node)}
-    sets = {*assigned_in(text)} - local
-    reads = {one for one in reads_of(text) - local - _ARGUMENTS if one in sets or _is_changed_later(reader, one)}
-    own = {*_ARGUMENTS, *local, *sets, *reads}
-    known = {one: reader.variables[one] for one in own if one in reader.variables}
-    reader.kept |= own
-    reader.variables |= {**{one: marked(f"${one}") for one in own}, "@": ()}
-    reader.of_shell[name] = KeptFunction(text, frozenset(reads), frozenset(sets))
-    reader.as_it_is(called)
-    reader.steps[-1] = replace(reader.steps[-1], sets=f"{name}()")
-    reader.variables = {**{one: value for one, value in reader.variables.items() if one not in own}, **known}
-    inner = [one for one in map(reader.text, nodes_below(called, "command_name")) if one in reader.of_shell]
-    reads |= {one for other in inner for one in reader.of_shell[other].reads - local}
-    sets |= {one for other in inner for one in reader.of_shell[other].sets - local}
-    reader.of_shell[name] = KeptFunction(text, frozenset(reads), frozenset(sets))
-
-
-def call(reader: BatchCommands, words: Sequence[str], assigned: tuple[tuple[str, str], ...]) -> bool:
-    """Follow the body of a function with these arguments. False if there is none of this name, or only a shell can
-    give its programs the variables in front of it.
-    """
-    function = reader.functions.get(words[0])
-    if function is None:
-        return False
-    body, before = function.child_by_field_name("body"), len(reader.steps)
-    variables, clear, state = {**reader.variables}, reader.unclear is None, reader.state()
-    reader.variables |= dict(assigned)
-    around, reader.hidden, reader.loops = (reader.hidden, reader.loops, reader.has_more), {}, 0
-    reader.set_arguments(words[1:])
-    own_shell = body is not None and body.type == "subshell"
-    reader.follow_block(() if body is None else (body,) if own_shell else body.children)
-    names = (*reader.variables, *variables, *dict(assigned))
-    own = {one: variables.get(one) for one in names if ARGUMENT.fullmatch(one) or one in dict(assigned)}
-    for name, value in {**own, **reader.hidden}.items():
-        reader.variables.pop(name, None)
-        reader.variables |= {name: value} if value is not None else {}
-    (reader.hidden, reader.loops, reader.has_more), reader.leaving = around, ("", 0)
-    is_lost = (clear and reader.unclear is not None) or (assigned and any(one.text for one in reader.steps[before:]))
-    reader.steps[before:] = [one.with_variables(assigned) for one in reader.steps[before:]]
-    if is_lost and "srun" not in reader.text(function):
-        reader.restore(state)
-        keep_function(reader, words[0])
-        return False
-    return True
-
-
-def read_by_calls(reader: BatchCommands, names: Iterable[str]) -> list[str]:
-    """The variables of the functions in the command that a part of the script calls, which need their values of now."""
-    reads = sorted({one for name in names if name in reader.of_shell for one in reader.of_shell[name].reads})
-    set_before = {one.sets for one in reader.steps}
-    for name in reads:
-        value = reader.variables.get(name, "" if name in set_before else marked(f"${name}"))
-        if name not in reader.variables and name not in set_before:
-            reader.early.add(name)
-        elif value != marked(f"${name}"):
-            reader.before[name] = value
-    return reads
-
-
-def set_by(reader: BatchCommands, step: Step) -> set[str]:
-    """The variables that a step of the command sets, itself or in a function that it calls."""
-    called = [one for one in reader.of_shell if one == "".join(step.words[:1]) or is_needed(f"{one}()", step.text)]
-    sets = {one for name in called for one in reader.of_shell[name].sets}
-    return {step.sets, *assigned_in(step.text), *sets}
-
-
-def forget_set(reader: BatchCommands, names: Iterable[str]) -> None:
-    """Note that only a shell knows the variables that functions in the command set."""
-    sets = {one for name in names if name in reader.of_shell for one in reader.of_shell[name].sets}
-    reader.kept |= sets
-    reader.variables |= {one: marked(f"${one}") for one in sets}

@@ -13,7 +13,6 @@ from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
-from gen.importers.slurm.declarations import keep_function, read_by_calls
 from gen.importers.slurm.expansion import is_known, marked
 from gen.importers.slurm.programs import (
     BETWEEN,
@@ -61,8 +60,8 @@ def _for_later(reader: BatchCommands, text: str, place: Location) -> str:
     if not is_known(text):
         return text
     for one in CALLS.findall(text):
-        keep_function(reader, one)
-    read_by_calls(reader, CALLS.findall(text))
+        reader.keep_function(one)
+    reader.read_by_calls(CALLS.findall(text))
     text = reader.residual(text)
     reader.assign_before(text, place)
     return text

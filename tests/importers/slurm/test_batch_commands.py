@@ -734,6 +734,10 @@ RUN = "run() { python a.py --f $1 --m $M; }\n"
             "val() { curl $M; }\nM=a\nX=$(val)\nb $X $X\nM=c\nX=$(val)\nb $X $X",
             "val() { curl $M; }\nM=a\nX=$(val)\nb $X $X\nM=c\nX=$(val)\nb $X $X",
         ),
+        (
+            "run() { a $1; }\nfor F in $(ls); do run $F; done\nrun() { b $1; }\nfor F in $(ls); do run $F; done",
+            "run() { a $1; }\nfor F in $(ls); do run $F; done\nrun() { b $1; }\nfor F in $(ls); do run $F; done",
+        ),
         (  # values that no line changes
             f"M=a\n{RUN}for F in $(ls); do run $F; done",
             "run() { python a.py --f $1 --m a; }\nfor F in $(ls); do run $F; done",
