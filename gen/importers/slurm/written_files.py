@@ -158,7 +158,7 @@ def carry_files(draft: JobDraft, script: BatchScript, runs: list[AnyStep]) -> li
         name = re.sub(r"[._-]*\ue000[^\ue001]*\ue001", "", path).rpartition("/")[2]
         target = path if path.startswith("/") and is_known(path) else f"{_FOLDER}/{name}"
         if not is_known(content) or not re.fullmatch(r"[\w.-]+", name):
-            shown = cut(MARKED.sub(r"\1", path))
+            shown = cut(MARKED.sub(r"\1", path)[::-1])[::-1]  # with its end
             message = f"the script writes `{shown}` with values that are known only on the machines"
             if place not in reported:
                 draft.cannot_run(place, message, "write the file into the image, or as `files` of the job")
