@@ -16,7 +16,7 @@ from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
 from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
 from gen.importers.kfp.graph import ARTIFACT
-from gen.importers.kfp.ir import QUOTED, artifacts_of, of_pipeline, with_files
+from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
 from gen.importers.kfp.losses import (
     IS_TRUE,
     OF_ITEMS,
@@ -235,7 +235,7 @@ class Reader:
     def _read(self) -> list[Call]:
         templates = self.pipeline.templates
         names = [name for name in self.pipeline.parameters if not name.startswith(ARTIFACT)]
-        values = {f"{start}{name}": of_pipeline(name) for start in ("", ARTIFACT) for name in names}
+        values = {f"{start}{name}": graph.of_pipeline(name) for start in ("", ARTIFACT) for name in names}
         if self.pipeline.entry in templates:
             self._template(self.pipeline.entry, "", (), _Scope(values=values))
         if self.pipeline.at_end is not None and self.pipeline.at_end in templates:
@@ -252,8 +252,10 @@ class Reader:
         self._tasks += 1
         full = len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
         if template is None or name in scope.above or full:
-            why = "unknown template" if template is None else "too many steps, or a template that calls itself"
-            self.left[f"task `{task}` is not carried: {why}, `{name}`", route or self.pipeline.route] = []
+            why = "too many steps, or a template that calls itself,"
+            if template is None:
+                why = "`components` has no" if "" in self.pipeline.templates else "unknown template,"
+            self.left[f"task `{task}` is not carried: {why} `{name}`", route or self.pipeline.route] = []
             return _Ends(last=scope.needs, every=())
         if isinstance(template, graph.Leaf):
             return self._leaf(template, task or name, scope)

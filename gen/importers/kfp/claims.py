@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -44,6 +44,17 @@ def claim_in(manifest: str) -> Body:
         "storageClass": str(at(body, "spec", "storageClassName") or ""),
         "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
     }
+
+
+_PLATFORMS: Final[tuple[Route, ...]] = ((), ("pipeline_spec", "platform_spec"), ("spec", "platformSpec"))
+"""Routes of the settings for platforms in a file of the compiler, a run or a version, and a `PipelineVersion`."""
+
+
+def on_platform(documents: Sequence[object]) -> tuple[int, Route, object]:
+    """The settings of a pipeline on Kubernetes, with the number of their document and the route to all platforms."""
+    every = ((number, route) for number in range(len(documents)) for route in _PLATFORMS)
+    known = ((number, route, at(documents[number], *route, *PLATFORM)) for number, route in every)
+    return next((one for one in known if one[2]), (0, (), None))
 
 
 def with_claim(pod: Body, name: str, path: str) -> Body:

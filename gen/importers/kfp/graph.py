@@ -101,6 +101,7 @@ OF_STEP: Final = "genstepidz"
 OF_RUN: Final = regex(r"\{\{(?:workflow\.(?:name|uid)|\$\.pipeline_job_(?:name|resource_name|uuid))\}\}")
 """Names that each run of the pipeline has."""
 MAX_ITEMS: Final = 64
+_MAX_SHOWN: Final = 100
 _MAX_TEXT: Final = 1 << 16
 """Characters of all values in one text."""
 
@@ -223,6 +224,17 @@ def optional_of(pipeline: Pipeline) -> dict[str, Route]:
     entry = pipeline.templates.get(pipeline.entry)
     known = entry.optional if isinstance(entry, Group) else {}
     return {name: route for route in known.values() if (name := str(route[-1])) not in pipeline.parameters}
+
+
+def of_pipeline(name: str) -> str:
+    """The placeholder of a parameter of the pipeline."""
+    return f"{{{{workflow.parameters.{name}}}}}"
+
+
+def comment_of(pipeline: Pipeline) -> str:
+    """The comment above the job of a pipeline."""
+    name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
+    return f"Imported from the pipeline {name or 'without a name'}."
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:

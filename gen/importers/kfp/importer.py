@@ -19,8 +19,8 @@ from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
-from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, volume_of, with_config, with_volumes
-from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, number_of, optional_of, without_job
+from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, on_platform, volume_of, with_config, with_volumes
+from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, comment_of, number_of, optional_of, without_job
 from gen.importers.kfp.ir import pipeline_of_ir
 from gen.importers.kfp.losses import (
     HINTS,
@@ -44,7 +44,6 @@ from gen.kubernetes.manifests.files import unpacked
 from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifests
 from gen.kubernetes.objects import present
 
-_MAX_SHOWN: Final = 100
 _ACCOUNT: Final = "gen-pipeline"
 _ACCOUNTS: Final = ("pipelines", "argo", "serviceAccount")
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
@@ -80,7 +79,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     own = [one for step in steps for one in (*step.part.obstacles, *step.part.job.obstacles)]
     obstacles = tuple(dict.fromkeys([*own, *(one for made in every for one in made.obstacles)]))
     if len(steps) < 2:  # noqa: PLR2004 - one step has no order
-        comment = _comment(pipeline)
+        comment = comment_of(pipeline)
         jobs = [replace(step.part.job, obstacles=obstacles, comment=comment) for step in steps]
         return [_with_params(job, steps[0].part.params, pipeline.parameters) for job in jobs]
     steps, own_params = _with_own_params(steps)
@@ -105,7 +104,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         fields={**fields, **({"params": own_params} if own_params else {}), "steps": fields_of},
         overlay=overlay,
         grants=grants,
-        comment=_comment(pipeline),
+        comment=comment_of(pipeline),
         place=place,
         places={f"steps.{step.name}": step.part.job.place for step in steps},
         originals=tuple(
@@ -114,11 +113,6 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
         obstacles=obstacles,
     )
     return [_with_params(job, params, pipeline.parameters)]
-
-
-def _comment(pipeline: Pipeline) -> str:
-    name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
-    return f"Imported from the pipeline {name or 'without a name'}."
 
 
 def _with_own_params(steps: list[_Step]) -> tuple[list[_Step], dict[str, str]]:
@@ -287,8 +281,11 @@ class KfpImporter(Importer):
             return ()
         jobs: list[ImportedJob] = []
         places: list[Location] = []
-        of_platforms = [(number, at(one, *PLATFORM)) for number, one in enumerate(read.documents)]
-        on, platforms = next((one for one in of_platforms if one[1]), (0, None))
+        on, start, platforms = on_platform(read.documents)
+
+        def of_setting(route: Route) -> Location:
+            return read.place(on, (*start, *route))
+
         for number, document in enumerate(read.documents):
             if at(document, "spec", "podMetadata", "labels", _OF_SERVER) is not None:
                 hint = "name the file that the SDK compiled, with `pipelineInfo` and `deploymentSpec`"
@@ -299,14 +296,14 @@ class KfpImporter(Importer):
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters=with_quoted({**pipeline.parameters, **given.define}))
                 own = replace(given, otherwise=pipeline.namespace or given.otherwise)
-                jobs += _imported(pipeline, number, read, own, places, found, on)
+                jobs += _imported(pipeline, number, read, own, places, found, of_setting)
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
         elif not jobs and not found.failed():
             hint = "import its programs by hand; a step becomes a job if it has an image and a command"
             found.error(INVALID_MANIFEST, places[0], "no step can run without the pipeline", hint)
-        return with_config(jobs, at(platforms, "pipelineConfig"), partial(read.place, on), found)
+        return with_config(jobs, at(platforms, "pipelineConfig"), of_setting, found)
 
 
 def _pipeline(document: object, platforms: object) -> Pipeline | None:
@@ -322,9 +319,8 @@ def _imported(
     given: ImportInput,
     every_place: list[Location],
     found: Findings,
-    on: int,
+    of_setting: Callable[[Route], Location],
 ) -> list[ImportedJob]:
-    """The jobs of a document. `on` is the number of the one with the settings for Kubernetes."""
     reader = Reader(pipeline)
     every = []
     calls, limit = reader.read(), number_of(at(read.documents[number], *pipeline.route, LIMIT))
@@ -340,7 +336,7 @@ def _imported(
         every_place.append(place)
         said.append((call.name, own := Findings()))
         executor = (*PLATFORM, *call.route[-4:-1])
-        places = {name: read.place(on, (*executor, setting)) for name, setting in call.leaf.set_by.items()}
+        places = {name: of_setting((*executor, setting)) for name, setting in call.leaf.set_by.items()}
         parts = parts_of(call, given, place, pipeline.parameters, own, places)
         waited, jobs = any(call.name in one.needs for one in calls), [one.job for one in parts]
         ends = lost_ends(follow(read.documents[number], call.route[:-1]), jobs, waited=waited)
@@ -370,7 +366,9 @@ def _imported(
         message = f"the artifacts of the steps are on the volume `{VOLUME}` of the overlay, and its claim must exist"
         found.warning(NOT_CARRIED, with_artifacts[0].place, message, hint)
     if (reader.left or reader.lost) and not every:
-        hint = "give its conditions other values with `--define NAME=VALUE`, or write the job by hand"
+        deciding = next((name for names in reader.left.values() for name in names), None)
+        hint = "correct the file, or write the job by hand"
+        hint = f"give a condition another value with `--define {deciding}=VALUE`" if deciding else hint
         found.error(INVALID_MANIFEST, read.place(number, pipeline.route), "no task of the pipeline is carried", hint)
     jobs = assembled(pipeline, every, read.place(number, pipeline.route), found)
     params = {name for job in jobs for name in job.fields.get("params", {})}
@@ -383,7 +381,8 @@ def _imported(
         hint = f"create `{_ACCOUNT}` in the namespace, with the Role in `docs/pipelines.md`"
         found.warning(NOT_CARRIED, read.place(number, (*pipeline.route, "serviceAccountName")), message, hint)
     jobs = [_with_metadata(replace(job, overlay=with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
-    return [_scheduled(job, number, read, found) if pipeline.route[1:] else with_escapes(job) for job in jobs]
+    is_argo = "workflowSpec" in pipeline.route
+    return [_scheduled(job, number, read, found) if is_argo else with_escapes(job) for job in jobs]
 
 
 def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) -> ImportedJob:

@@ -30,6 +30,7 @@ from gen.importers.kfp.graph import (
     items_of,
     number_of,
     of_ir,
+    of_pipeline,
     retries_of_task,
     whole,
     with_defaults,
@@ -53,18 +54,27 @@ _OF_TASK: Final = frozenset(
 )
 
 
+_SPECS: Final[tuple[Route, ...]] = (
+    (),
+    ("pipelineSpec",),
+    ("pipeline_spec", "pipeline_spec"),
+    ("pipeline_spec",),
+    ("spec", "pipelineSpec"),
+)
+"""Routes of a pipeline: of the compiler, for Vertex AI, in a run or a version of the API, in a `PipelineVersion`."""
+
+
 def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
-    """The pipeline of a document, which may have it in `pipelineSpec`, with the values of its parameters next to it.
-    `platforms` has its settings on Kubernetes, those of pods by executor.
+    """The pipeline of a document, which may be a run with the values of its parameters. `platforms` has its settings on
+    Kubernetes, those of pods by executor.
     """
     if at(platforms, "pipelineConfig", "workspace") is not None:
         document = with_texts(document, lambda text: text.replace("{{$.workspace_path}}", WORKSPACE))
-    spec = at(document, "pipelineSpec") or document
-    start: Route = ("pipelineSpec",) if spec is not document else ()
-    executors = at(spec, *_EXECUTORS)
-    if not isinstance(executors, dict):
+    start = next((one for one in _SPECS if isinstance(at(document, *one, *_EXECUTORS), dict)), None)
+    if start is None:
         return None
-    components = at(spec, "components")
+    executors = at(spec := at(document, *start), *_EXECUTORS)
+    components, account = at(spec, "components"), str(at(document, "service_account") or "")
     templates: dict[str, Leaf | Group] = {"": _group(at(spec, "root"), (*start, "root"), components)}
     for name, component in components.items() if isinstance(components, dict) else ():
         if not name:  # the name of the root here
@@ -76,17 +86,19 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             route = (*start, *_EXECUTORS, label, "container")
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
             settings = as_mapping(at(platforms, *_EXECUTORS, label))
-            templates[str(name)] = replace(leaf, settings=settings, imports=_uri(at(executors, label, "importer")))
-    parameters = _defaults(at(spec, "root"))
-    given = at(document, "runtimeConfig", "parameterValues")
-    for name, value in given.items() if isinstance(given, dict) else ():
-        parameters[str(name)] = _constant(value)
+            pod = {**leaf.pod, **present(serviceAccountName=account)} if leaf.pod else {}
+            uri = _uri(at(executors, label, "importer"))
+            templates[str(name)] = replace(leaf, pod=pod, settings=settings, imports=uri)
+    given = at(document, "runtimeConfig", "parameterValues") or at(document, "runtime_config", "parameters")
+    parameters = _defaults(at(spec, "root")) | {str(name): _constant(one) for name, one in as_mapping(given).items()}
     return Pipeline(
         name=str(at(spec, "pipelineInfo", "name") or ""),
         route=start,
         entry="",
         templates=_with_parameters(templates, parameters, as_mapping(at(spec, "root", "inputDefinitions"))),
         parameters=parameters,
+        account=account,
+        namespace=str(at(document, "metadata", "namespace") or ""),
     )
 
 
@@ -100,11 +112,6 @@ def _with_parameters(
     named |= {f"{ARTIFACT}{name}": str(name) for name in as_mapping(definitions.get("artifacts"))}
     needed = {key: name for key, name in named.items() if key in parameters or key not in root.optional}
     return {**templates, "": replace(root, defaults={key: of_pipeline(name) for key, name in needed.items()})}
-
-
-def of_pipeline(name: str) -> str:
-    """The placeholder of a parameter of the pipeline."""
-    return f"{{{{workflow.parameters.{name}}}}}"
 
 
 def _defaults(component: object) -> dict[str, str]:

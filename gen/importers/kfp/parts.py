@@ -21,7 +21,7 @@ from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
 from gen.importers.kfp.calls import expression, param_name, why_unknown
 from gen.importers.kfp.graph import ARTIFACT
-from gen.importers.kfp.ir import QUOTED, of_pipeline, with_secrets
+from gen.importers.kfp.ir import QUOTED, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
@@ -200,7 +200,7 @@ def parts_of(
     """The jobs of a step, with expressions in place of the parameters of the pipeline. `places` are those of settings
     with parameters.
     """
-    call = replace(call, values={**{name: of_pipeline(name) for name in given.define}, **call.values})
+    call = replace(call, values={**{name: graph.of_pipeline(name) for name in given.define}, **call.values})
     known = _Known(call=call, given=given, place=place, parameters=parameters, unknown={}, places=places)
     own = Findings()
     jobs = _jobs(known, own)

@@ -1065,3 +1065,48 @@ def test_metadata_of_an_artifact_without_a_value_are_no_loss() -> None:
     executor["container"]["command"][-1] = "\ndef use(a=None, b=None):\n    print(a.metadata)\n"
     (job,), _ = read(document)
     assert job.obstacles == ()
+
+
+_SECRET_OF_TRAIN = {
+    "kubernetes": {"deploymentSpec": {"executors": {"exec-train": {"imagePullSecret": [{"secretName": "pull"}]}}}}
+}
+
+
+@for_each(
+    ("form", "given"),
+    [
+        ({"pipelineSpec": "spec", "runtimeConfig": {"parameterValues": {"text": "x"}}}, "x"),
+        ({"run_id": "r", "pipeline_spec": "spec", "runtime_config": {"parameters": {"text": "x"}}}, "x"),
+        ({"pipeline_spec": {"pipeline_spec": "spec", "platform_spec": {"platforms": _SECRET_OF_TRAIN}}}, "it's"),
+        (
+            {
+                "kind": "PipelineVersion",
+                "metadata": {"name": "v", "namespace": "other"},
+                "spec": {"pipelineSpec": "spec", "platformSpec": {"platforms": _SECRET_OF_TRAIN}},
+            },
+            "it's",
+        ),
+    ],
+    ids=["job", "run", "version", "object"],
+)
+def test_a_pipeline_is_found_in_a_run_or_a_version(form: dict[str, Any], given: str) -> None:
+    document = json.loads(json.dumps(form).replace(': "spec"', f": {json.dumps(FUNCTIONS)}"))
+    document |= {"service_account": "runner"} if "run_id" in form else {}
+    (job,), found = read(document)
+    other = "the pods of programs keep the ServiceAccount `runner`, and the pipeline has another one"
+    assert [one.message for one in found] == [*([other] if "run_id" in form else []), ARTIFACTS]
+    assert job.fields["params"] == {"text": given}
+    assert job.fields["steps"]["train"].get("imagePullSecrets") == (["pull"] if given != "x" else None)
+    assert job.namespace == ("other" if "metadata" in form else "team")
+    assert job.fields.get("serviceAccount") == ("runner" if "run_id" in form else None)
+
+
+def test_a_file_without_a_component_says_so() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["components_1"] = document.pop("components")
+    _, found = read(document)
+    (error,) = [one for one in found if one.is_error]
+    assert error.hint == "correct the file, or write the job by hand"
+    assert [one.message for one in found if one is not error] == [
+        f"task `{name}` is not carried: `components` has no `comp-{name}`" for name in ("prepare", "train")
+    ]
