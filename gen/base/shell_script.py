@@ -117,6 +117,10 @@ def nodes_below(top: Node, kind: str) -> Iterator[Node]:
 
 
 _ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=")
+_OF_NUMBER: Final = regex(r"\(\(.*?\)\)|\blet\s[^\n;&|]+|\w\[[^]\n]*\]")
+_COUNTED: Final = regex(
+    r"(?:\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$])([A-Za-z_]\w*)\s*(?:\+\+|--)|(?<![\w$])([A-Za-z_]\w*)\s+[-+*/%]?=(?!=)"
+)
 _LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
 _MAY_BE_ARGUMENT: Final = regex(r"\S[ \t]+[A-Za-z_]\w*=")
 _OF_SHELL: Final = frozenset({b"let", b"eval", b"trap"})
@@ -127,6 +131,8 @@ def assigned_in(text: str) -> list[str]:
     """The variables that a construct of the shell sets."""
     arguments = _arguments(text)
     assigned = [match[1] for match in _ASSIGNED.finditer(text) if match.start(1) not in arguments]
+    counted = (found for part in _OF_NUMBER.finditer(text) for found in _COUNTED.findall(part[0]))
+    assigned += [name for found in counted for name in found if name]
     return [*assigned, *(name for one in (_LOOPED, _READ) for found in one.findall(text) for name in found.split())]
 
 

@@ -110,27 +110,25 @@ _BEFORE_WORD: Final = regex(
 )
 
 
-def in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
-    """A command in which parts in single quotes with marks are in double quotes, so that a shell expands the marks."""
-
-    def one(match: re.Match[str]) -> str:
-        if not marked.search(match[1]) or text.count('"', 0, match.start()) % 2:
-            return match[0]
-        plain = [_SPECIAL.sub(r"\\\g<0>", part) for part in marked.split(match[1])[::2]]
-        marks = [found[0] for found in marked.finditer(match[1])]
-        return '"' + "".join(part for pair in zip(plain, [*marks, ""], strict=True) for part in pair) + '"'
-
-    return re.sub(r"'([^']*)'", one, text)
-
-
-_SPECIAL: Final = regex(r'[\\"`$]')
 _JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
-_STEPS: Final = regex(r"\+\+|--")
+STEPS: Final = regex(r"(?<![\w)}])(\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$.])([A-Za-z_]\w*)\s*(\+\+|--)")
+ASSIGNS: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
+SETS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
+"""A part that sets a variable in another way, which is not followed."""
+
+
+def set_by(text: str) -> tuple[str, str] | None:
+    """The variable that a part of `((…))` sets, and the expression of its value."""
+    if (one := STEPS.fullmatch(text)) is not None:
+        name, sign = one[2] or one[3], (one[1] or one[4])[0]
+        return name, f"{name} {sign} 1"
+    one = ASSIGNS.fullmatch(text)
+    return None if one is None else (one[1], f"{one[1]} {one[2]} ({one[3]})" if one[2] else one[3])
 
 
 def is_refused(expression: str) -> bool:
     """Whether bash certainly refuses an integer expression with the values of its variables, such as `2 * :-4`."""
-    if not expression.strip() or not _JUDGED.fullmatch(expression) or _STEPS.search(expression):
+    if not expression.strip() or not _JUDGED.fullmatch(expression) or re.search(r"\+\+|--", expression):
         return False
     plain = re.sub(r"&&|\|\|", "+", re.sub(r"\b(?:[A-Za-z_]\w*|0+(?=[0-7]))", "1", expression))
     try:
@@ -164,6 +162,21 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
         if compiled.match(part):
             return known[length:] if sign[0] == "#" else known[: len(known) - length]
     return known
+
+
+PARAMETER: Final = regex(
+    r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])"
+    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
+    re.DOTALL,
+)
+EVERY: Final = regex(r"\$@|\$\{@(?::[^{}]*)?\}|\$\{[A-Za-z_]\w*\[@\](?::[^{}]*)?\}")
+"""All values of an array, or a part of them; without values, it adds no word."""
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\""}}
+
+
+def unescaped(text: str) -> str:
+    """The text of `$'…'`."""
+    return re.sub(r"(?s)\\(.)", lambda one: _ESCAPES.get(one[1], one[0]), text)
 
 
 AnyValue = TypeVar("AnyValue", str, tuple[str, ...])
@@ -253,6 +266,13 @@ def _balanced(text: str, start: int) -> int:
                 return at + 1
         at += 1
     return len(text)
+
+
+def without_brackets(text: str) -> str:
+    """An expression without brackets around all of it."""
+    while text.startswith("(") and text.endswith(")") and _balanced(text, 0) == len(text):
+        text = text[1:-1].strip()
+    return text
 
 
 def without_heredocs(text: str) -> str:
@@ -419,11 +439,6 @@ def texts_of_shells(words: Sequence[str]) -> list[str]:
     """The texts behind `sh -c`."""
     pairs = zip(words, words[1:], words[2:], strict=False)
     return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
-
-
-def reads_arguments(text: str) -> bool:
-    """Whether a text has all arguments of the script, outside of single quotes."""
-    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None
 
 
 def kind_of(node: str) -> str:

@@ -83,6 +83,7 @@ class BatchCommands(BatchFunctions):
         parts = (self.bytes[first:end] for first, end in zip((start, *ends[1:2]), ends[::2], strict=True))
         text = _SEED.sub(r"\1$((RANDOM))", b" ".join(parts).decode("utf-8", "replace"))
         words, self.behind = [*self.words(with_braces(text)), *self.words(with_braces(" ".join(self.behind)))], []
+        self.variables |= self.counted
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:
             line = read_values(self, node, words, dict(own).get("IFS", " \t\n"))

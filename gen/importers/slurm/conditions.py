@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import MAX_LEVELS, cut, with_braces, with_own_program
+from gen.importers.slurm.bash_text import MAX_LEVELS, STEPS, cut, with_braces, with_own_program
 from gen.importers.slurm.expansion import (
     ADDRESS,
     MARKED,
@@ -191,7 +191,7 @@ class Conditions(Expander):
 
     def calculated(self, text: str) -> bool | None:
         """Whether an integer expression is not 0."""
-        known = self.arithmetic(text)
+        known = "" if STEPS.search(text) else self.arithmetic(text)  # gen can read it several times
         return known != "0" if re.fullmatch(r"-?\d+", known) else None
 
     def _of_text(self, text: str) -> bool | None:

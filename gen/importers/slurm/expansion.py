@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from gen.base import regex
+from gen.importers.slurm import bash_text
 from gen.importers.slurm.bash_text import changed_value, closing_quote, expansion_end, integer, is_refused, part_of
 
 OPEN, CLOSE, START = "\ue000", "\ue001", "\ue004"  # `START` is the initial folder of the script
@@ -21,13 +22,6 @@ _INPUT: Final = regex(r"[<>]\(")
 _NAMED: Final = regex(r"^\$(\w+)$")
 _PART: Final = regex(r":(\d{1,5}|[ ]-\d{1,5})(?::(-?\d{1,5}))?")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
-_PARAMETER: Final = regex(
-    r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])"
-    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
-    re.DOTALL,
-)
-_EVERY: Final = regex(r"\$@|\$\{@(?::[^{}]*)?\}|\$\{[A-Za-z_]\w*\[@\](?::[^{}]*)?\}")
-"""All values of an array, or a part of them; without values, it adds no word."""
 _PLAIN: Final = regex(rf"[\w@%+=:,./{{}}\[\]~^{START}-]+")
 _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
@@ -36,21 +30,14 @@ _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.p
 _OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+(?::?[-+=?]|[:#%/^,])|[<>]\()")
 """The output of a command, or a variable with another value or a part of its own, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
-_ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", **{one: one for one in "\\'\""}}
 _HOME: Final = regex(r"~(?=/|\s|$)")
 _CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
 """A known value that bash does not expand again, so that it fails."""
-_COUNTED: Final = regex(r"(\w+)\s*(\+\+|--)|(\+\+|--)\s*(\w+)")
-_ASSIGNS: Final = regex(r"\+\+|--|[^=!<>]=(?!=)|<<=|>>=")
-"""A part that sets a variable in another way, which is not followed."""
-_CHANGED: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
 _MODIFIED: Final = regex(r"\$\{(#[A-Za-z_]\w*(?:\[[@*]\])?|[A-Za-z_]\w*[^\w{}][^{}]*)\}")
 _BRACKETS: Final = r"\([^()]{0,999}(?:\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)[^()]{0,999}){0,9}\)"
 _PROGRAM: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$(?!\(\(){_BRACKETS}|`[^`]*`")
-_INNER: Final = regex(r"\(*\(([^()]*)\)\)*")
 RUN_ID: Final = "GEN_RUN_ID"  # the id of the run in shell source
 MOST: Final = 100_000  # characters of a value; a script can double one on each line
 COST_OF_WORD: Final = 20  # characters that take as long as a word: a list of short words is bounded, too
@@ -141,6 +128,7 @@ class Expander:
     before: dict[str, Value]  # variables that the shell of the pod reads next, with their values in the script
     kept: set[str]  # variables with values that only the shell of the pod knows
     early: set[str]
+    _decides: bool  # whether it reads a condition
     is_invalid = False
     """Whether it has an expansion that bash refuses, such as `${&A}`."""
     unset_names: set[str]
@@ -215,7 +203,7 @@ class Expander:
                 at += char == "$"
                 end = closing_quote(text, at)
                 inner = text[at + 1 : end]
-                if not (_EVERY.fullmatch(inner) and self.expansion(inner) == ()):
+                if not (bash_text.EVERY.fullmatch(inner) and self.expansion(inner) == ()):
                     yield from self._quoted(inner, splits=splits)
                 at = end + 1
             elif (char in "$`" or (splits and _INPUT.match(text, at))) and (end := expansion_end(text, at)) > at + 1:
@@ -297,11 +285,11 @@ class Expander:
         if text.startswith("`"):
             return self.output(text[1:-1].replace("\\`", "`").replace("\\$", "$"))
         if text.startswith("$'"):
-            return _ESCAPED.sub(lambda one: _ESCAPES.get(one[1], one[0]), text[2:-1])
+            return bash_text.unescaped(text[2:-1])
         return self.parameter(text[2:-1] if text.startswith("${") else text[1:])
 
     def parameter(self, text: str) -> Value:
-        match = _PARAMETER.fullmatch(text)
+        match = bash_text.PARAMETER.fullmatch(text)
         if match is None:
             self.is_invalid = True
             return marked(f"${{{text}}}")
@@ -309,7 +297,7 @@ class Expander:
         known = self.lookup(name)
         self.asked |= {"the value of `$-`"} if name == "-" else set()
         if known is not None and index not in (None, "@", "*"):
-            known = self._item(name, known, index)
+            known = self._item(name, known, index, has_rest=rest != "")
         if (rest or match["length"]) and index is None and isinstance(known, tuple) and name not in "@*":
             known = known[0] if known else None  # `$A` is its first item
         are_nodes = isinstance(known, tuple) and {*known} <= {ADDRESS, NODES}
@@ -337,7 +325,7 @@ class Expander:
             return marked(f"${{{name}[@]}}")
         return known if every or isinstance(known, str) else (known[0] if known else "")
 
-    def _item(self, name: str, known: Value, index: str) -> str | None:
+    def _item(self, name: str, known: Value, index: str, *, has_rest: bool) -> str | None:
         if name in self.keyed:
             key = self.value(index)
             if is_known(key):
@@ -351,12 +339,12 @@ class Expander:
             if any(one.startswith("[") for one in values) or not (of_files or name in self.from_text):
                 return None  # with keys, or the output of a command
             self.indexed |= {name: values} if of_files else {}
-            source = self._operands(index)
-            found = _INNER.fullmatch(source) or _INNER.fullmatch(source.removeprefix("$"))
-            return marked(f"${{{name}[{found[1] if found else source}]}}")
+            source = number[4:-3] if number.startswith(f"{OPEN}$((") else source_text(number)
+            return marked(f"${{{name}[{bash_text.without_brackets(source)}]}}")
         if int(number) and name in self.from_text and known == marked(f"${name}"):
             return marked(f"${{{name}[{number}]}}")  # of an array that the pod reads
-        return values[int(number)] if -len(values) <= int(number) < len(values) else None
+        is_beyond = not -len(values) <= int(number) < len(values)
+        return ("" if all(map(is_known, values)) and not has_rest else None) if is_beyond else values[int(number)]
 
     def _modified(self, name: str, known: Value | None, rest: str, text: str) -> Value:
         is_set = known is not None and not (rest.startswith(":") and known in ("", ()))
@@ -397,19 +385,31 @@ class Expander:
         return marked(f"${{{other[1] + text.removeprefix(name) if other is not None else text}}}")
 
     def arithmetic(self, text: str) -> str:
-        """The value of an integer expression."""
-        result = integer(plain := self._operands(re.sub(r'"(\$?\w*)"', r"\1", text)))  # sh refuses quotes
-        return str(result) if result is not None else marked(f"$(({plain.strip()}))")
+        """The value of an integer expression, which can set a variable."""
+        if (one := bash_text.ASSIGNS.fullmatch(text.strip())) is not None and not self._decides:
+            self.calculate(one[0])
+            text = one[1]
+        text = bash_text.STEPS.sub(self._counted, re.sub(r'"(\$?\w*)"', r"\1", text))  # sh refuses quotes
+        result = integer(plain := self._operands(text))
+        return str(result) if result is not None else marked(f"$(({bash_text.without_brackets(plain.strip())}))")
+
+    def _counted(self, match: re.Match[str]) -> str:
+        """The value of `NAME++`, which changes for the rest, but not before. A condition can be read several times."""
+        name, sign = match[2] or match[3], (match[1] or match[4])[0]
+        if self._decides:
+            return marked(match[0])
+        self.is_invalid |= re.search(rf"(?<![\w+-]){name}(?![\w+-])", match.string[: match.start()]) is not None
+        self.assign(name, known := self.lookup(name) or "0")
+        self.assign(name, later := self.arithmetic(f"{name} {sign} 1"))
+        value = later if match[1] else items_of(known)[0]
+        return value if value.isdecimal() or MARKED.fullmatch(value) else f"({value})"
 
     def calculate(self, text: str) -> None:
         """Follow the assignments of `((…))` and `let`."""
         for part in map(str.strip, text.split(",")):
-            if (one := _COUNTED.fullmatch(part)) is not None:
-                name, sign = one[1] or one[4], (one[2] or one[3])[0]
-                self.assign(name, self.arithmetic(f"{name} {sign} 1"))
-            elif (one := _CHANGED.fullmatch(part)) is not None:
-                self.assign(one[1], self.arithmetic(f"{one[1]} {one[2]} ({one[3]})" if one[2] else one[3]))
-            elif _ASSIGNS.search(part):
+            if (one := bash_text.set_by(part)) is not None:
+                self.assign(one[0], self.arithmetic(one[1]))
+            elif bash_text.SETS.search(part):
                 self.is_invalid = True
 
     def _operands(self, text: str) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.bash_text import closing_quote, reads_arguments, without_heredocs
+from gen.importers.slurm.bash_text import closing_quote, without_heredocs
 from gen.importers.slurm.containers import Lacking, container_words
 from gen.importers.slurm.expansion import CLOSE, OPEN, marked
 from gen.importers.slurm.lines import read_by
@@ -93,10 +93,10 @@ def report_arguments(
     takes = (at for at, one in outside if _TAKES_ARGUMENTS.search(one) or ("$@" in one and {*one.split()[:1]} & loops))
     if (line := next(takes, None)) is not None:
         draft.drop(Location(script.file, line + script.first_line), what, why, hint)
-    if not reads_arguments("\n".join(one for _, one in outside)):
+    if not _reads_arguments("\n".join(one for _, one in outside)):
         return
     for run, at, is_launcher in runs:
-        if not run.words or not reads_arguments(read := read_by(text, run.place.line)):
+        if not run.words or not _reads_arguments(read := read_by(text, run.place.line)):
             continue
         what = "`$@`" if "@" in read else "`$*`"
         begins = (*_interpreters(run.words), *((at,) if is_launcher else ()))
@@ -226,3 +226,8 @@ def expression_of_template(text: str) -> re.Match[str] | None:
         if not inside and re.match(r"\s*#(?!SBATCH\b)", text[start : match.start()]) is None:
             return match
     return None
+
+
+def _reads_arguments(text: str) -> bool:
+    """Whether a text has all arguments of the script, outside of single quotes."""
+    return re.search(r"(?<!\\)\$(?:[@*]|\{[@*](?!:?[-=+?]))", re.sub(r"'[^']*'|(?m:^\s*#.*)", "", text)) is not None

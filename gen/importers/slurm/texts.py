@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
-from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, in_double_quotes, readable, without_comments
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, readable, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import read_line, with_input
@@ -47,7 +47,7 @@ def follow_eval(reader: BatchCommands, called: Called) -> bool:
         given = {one.strip("${}"): marked(one) for one in sources(text)}
         given = {name: value for name, value in given.items() if name not in reader.variables}
         reader.variables |= given
-        _follow_text(reader, source_text(in_double_quotes(text, MARKED)), called.place)
+        _follow_text(reader, source_text(_in_double_quotes(text, MARKED)), called.place)
         left = (name for name, value in given.items() if reader.variables.get(name) == value)
         for name in left:
             del reader.variables[name]
@@ -73,6 +73,22 @@ def _follow_text(reader: BatchCommands, text: str, place: Location) -> None:
     until, reader.read_until = reader.read_until, 0
     reader.follow_block(top.children)
     reader.read_until = until
+
+
+def _in_double_quotes(text: str, marked: re.Pattern[str]) -> str:
+    """A command in which parts in single quotes with marks are in double quotes, so that a shell expands the marks."""
+
+    def one(match: re.Match[str]) -> str:
+        if not marked.search(match[1]) or text.count('"', 0, match.start()) % 2:
+            return match[0]
+        plain = [_SPECIAL.sub(r"\\\g<0>", part) for part in marked.split(match[1])[::2]]
+        marks = [found[0] for found in marked.finditer(match[1])]
+        return '"' + "".join(part for pair in zip(plain, [*marks, ""], strict=True) for part in pair) + '"'
+
+    return re.sub(r"'([^']*)'", one, text)
+
+
+_SPECIAL: Final = regex(r'[\\"`$]')
 
 
 def _line_of(reader: BatchCommands, text: str, line: int) -> int:
@@ -110,7 +126,7 @@ def follow_shell(reader: BatchCommands, called: Called) -> bool:
         hint = "quote the text with single quotes, or set it before"
         why = "its outer shell expands it before the inner sets it"
         reader.drop(called, f"the empty value of `${name}`", why, hint)
-    inner.follow(source_text(in_double_quotes(text, MARKED)))
+    inner.follow(source_text(_in_double_quotes(text, MARKED)))
     read = {name for one in inner.steps for name in VARIABLE.findall(one.text)} - inner.exported.keys()
     for name in sorted(read & reader.kept & (inner.early - reader.early)):
         hint = "export it in the script, or give it another name there"

@@ -295,7 +295,7 @@ class BatchValues(Conditions):
         self.variables |= {name: marked(f"${name}") for name in names}
 
     def set_for(self, assignments: Iterable[Node], name: Node) -> list[tuple[str, str]]:
-        """The variables that are set for a command alone. Its words have those of the script."""
+        """The variables that are set for a command alone. Its words have those of the script, before `counted` ones."""
         own: list[tuple[str, str]] = []
         before = {**self.variables}
         for one in assignments:
@@ -305,7 +305,8 @@ class BatchValues(Conditions):
                 before[made[0]] = self.variables[made[0]]  # the grammar joins it with the next line or its last part
             elif made is not None:
                 own.append(made)
-        self.variables = before
+        names, now, self.variables = dict(own).keys(), self.variables, before
+        self.counted = {name: one for name, one in now.items() if name not in names and before.get(name) != one}
         return own
 
     def _whole(self, value: Node) -> str:

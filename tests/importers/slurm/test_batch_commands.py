@@ -128,6 +128,13 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
     [
         ("A=1\nlet A=1+2 'B = A * 2'\nsrun a $A $B", "a 3 6"),
         ("A=1\n((A++))\n((A += 3, B = A))\nsrun a $A $B", "a 5 5"),
+        ("i=0\nfor s in b c; do a $s $((i++)); done\na $i $((++i)) $((i--)) $i", "a b 0\na c 1\na 2 3 3 2"),
+        ("i=5\na $((10 + i++ % 4)) $((--i - i)) $((2 - -i)) $((i+++1)) $i", "a 11 0 7 6 6"),
+        ("i=1\na $((i += 2)) $i $((j = i * 2)) $j $((i == 3)) $((k++)) $k", "a 3 3 6 6 1 0 1"),
+        ("i=1\n(( p = 9 + i++ ))\nlet q=i++ r=++i\na $p $q $r $i", "a 10 2 4 4"),
+        ('i=0\nG=(d e)\nG[i++]=b\na ${G[i++]} ${G[--i]} ${G[0]} "${G[7]}"', "a e e b ''"),
+        ("i=0\nfor s in b c; do A=$((i++)) a $s $((9 + i)); done", "A=0 a b 9\nA=1 a c 10"),
+        ("i=0\nfor s in b c; do a $((i++)) & done\nwait\na $i", "a 0 &\na 0 &\nwait\na 0"),
         (
             "A=(d e)\nB=abcd\na $((${#A[@]} - 1)) $((${#B} + 1)) $((${B:9}3 + ${C:-2}))",
             "a 1 5 5",
@@ -337,6 +344,21 @@ def test_a_variable_that_no_program_gets_needs_no_value(body: str) -> None:
 def test_a_loop_over_options_of_shifter_takes_no_arguments() -> None:
     body = "i=0\nwhile [ $i -lt 2 ]; do srun shifter -V b:/c a $i; i=$((i + 1)); done"
     assert command(body) == "a 0\na 1"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("n=0\nwhile [ $((n++)) -lt 2 ]; do a $n; done", "n=0\nwhile [ $((n++)) -lt 2 ]; do a $n; done"),
+        ("n=0\nif (( n++ > 1 )); then a; fi\nb $n", "n=0\nif (( n++ > 1 )); then a; fi\nb $n"),
+        ("read k < b\na $((k++)) $((k++ * 2)) $k", "read k < b\na $(($k)) $((($k + 1) * 2)) $((($k + 1) + 1))"),
+        ("F=(b*)\nread i < b\na ${F[i++]} $i", "F=(b*)\nread i < b\na ${F[$i]} $(($i + 1))"),
+        ("F=(b*)\nread i < b\na ${F[$((($i + 1) % 2))]}", "F=(b*)\nread i < b\na ${F[($i + 1) % 2]}"),
+    ],
+)
+def test_the_shell_of_a_pod_counts_what_only_it_knows(body: str, expected: str) -> None:
+    text = job(script("-N 1", body=body, interpreter=BASH)).fields["command"]
+    assert (text if isinstance(text, str) else text[-1]) == expected
 
 
 @for_each(

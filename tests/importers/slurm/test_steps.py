@@ -263,7 +263,7 @@ def test_the_address_of_the_first_worker_is_that_of_the_hosts_of_mpi(body: str, 
         (
             ["--array=1-3"],
             "A=(x 'y z' u v)\ni=$((SLURM_ARRAY_TASK_ID - 1))\npython a.py ${A[$SLURM_ARRAY_TASK_ID]} \"${A[$i]}\"",
-            "A=(x 'y z' u v)\npython a.py ${A[JOB_COMPLETION_INDEX + 1]} \"${A[((JOB_COMPLETION_INDEX + 1) - 1)]}\"",
+            "A=(x 'y z' u v)\npython a.py ${A[JOB_COMPLETION_INDEX + 1]} \"${A[(JOB_COMPLETION_INDEX + 1) - 1]}\"",
         ),
         (
             ["--array=1,5"],
