@@ -166,7 +166,7 @@ def changed_value(known: str, rest: str, value: Callable[[str], str]) -> str | N
 
 PARAMETER: Final = regex(
     r"(?P<length>\#(?=[A-Za-z_]))?(?P<indirect>!)?(?P<name>[A-Za-z_]\w*|\d+|[@*\#?$!-])"
-    r"(?:\[(?P<index>[^\]]*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
+    r"(?:\[(?P<index>(?:[^][]|\[[^][]*\])*)\])?(?P<rest>(?:[-:=+?#%/^,~@*].*)?)",
     re.DOTALL,
 )
 EVERY: Final = regex(r"\$@|\$\{@(?::[^{}]*)?\}|\$\{[A-Za-z_]\w*\[@\](?::[^{}]*)?\}")

@@ -282,6 +282,11 @@ def test_the_address_of_the_first_worker_is_that_of_the_hosts_of_mpi(body: str, 
             'A=(\'x y,1\' u,2)\nIFS=, read -r m n <<< "${A[$JOB_COMPLETION_INDEX]}"\npython a.py "$m" $n --a="$m"',
         ),
         (["-N 1"], 'IFS=: read -r m n <<< "a:b:c"\npython a.py $m $n', "python a.py a b:c"),
+        (
+            ["--array=0-3"],
+            "A=(x y)\nB=(1 2)\npython a.py ${A[$((SLURM_ARRAY_TASK_ID / ${#B[@]}))]}",
+            "A=(x y)\npython a.py ${A[$JOB_COMPLETION_INDEX / 2]}",
+        ),
     ],
 )
 def test_items_of_arrays_are_those_of_the_task(options: list[str], body: str, expected: str) -> None:
