@@ -121,7 +121,7 @@ _OF_NUMBER: Final = regex(r"\(\(.*?\)\)|\blet\s[^\n;&|]+|\w\[[^]\n]*\]")
 _COUNTED: Final = regex(
     r"(?:\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$])([A-Za-z_]\w*)\s*(?:\+\+|--)|(?<![\w$])([A-Za-z_]\w*)\s+[-+*/%]?=(?!=)"
 )
-_LOOPED: Final = regex(r"\b(?:for|select)\s+(?:\(\(\s*)?([A-Za-z_]\w*)\b")
+_LOOPED: Final = regex(r"\b(?:(?:for|select)\s+(?:\(\(\s*)?|printf\s+-v\s*)([A-Za-z_]\w*)\b")
 _MAY_BE_ARGUMENT: Final = regex(r"\S[ \t]+[A-Za-z_]\w*=")
 _OF_SHELL: Final = frozenset({b"let", b"eval", b"trap"})
 _READ: Final = regex(r"\b(?:read|mapfile|readarray)\b(?:\s+-\w+)*((?:[ \t]+[A-Za-z_]\w*)+)")

@@ -280,6 +280,11 @@ def without_heredocs(text: str) -> str:
     return _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
+def without_escaped(text: str) -> str:
+    """A script without the variables that its here-documents do not expand."""
+    return _HEREDOC.sub(lambda match: re.sub(r"(?<!\\)(?:\\\\)*\\\$", "", match[0]), text)
+
+
 def without_comments(text: str, opens: str, closes: str) -> str:
     """A script with empty comments, in which no quote begins. It has marks around what is not read."""
     inputs = {match.start(): match.end() for match in _HEREDOC.finditer(text)}
@@ -433,12 +438,6 @@ _SHOWN: Final = regex(
 def without_shown(text: str) -> str:
     """A text of a shell without the commands that only show something."""
     return _SHOWN.sub("", text)
-
-
-def texts_of_shells(words: Sequence[str]) -> list[str]:
-    """The texts behind `sh -c`."""
-    pairs = zip(words, words[1:], words[2:], strict=False)
-    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
 
 
 def kind_of(node: str) -> str:

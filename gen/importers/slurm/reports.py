@@ -9,7 +9,7 @@ from typing import Final
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.bash_text import cut, expanded_part, texts_of_shells, without_shown
+from gen.importers.slurm.bash_text import cut, expanded_part, without_escaped, without_shown
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import READS
 from gen.importers.slurm.programs import (
@@ -129,6 +129,12 @@ def _report_inner_srun(draft: JobDraft, run: Run) -> None:
         draft.cannot_run(run.place, f"`{cut(program)}` starts `srun`, which does not work in a pod", WITHOUT_SRUN)
 
 
+def _texts_of_shells(words: Sequence[str]) -> list[str]:
+    """The texts behind `sh -c`."""
+    pairs = zip(words, words[1:], words[2:], strict=False)
+    return [text for shell, option, text in pairs if shell in ("sh", "bash") and option == "-c"]
+
+
 def _without_own(text: str) -> str:
     """A text of a shell without variables that it sets itself, and without escaped ones."""
     own = "|".join([r"\\\$", *(rf"\$\{{?{name}\b" for name in assigned_in(text))])
@@ -149,8 +155,8 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
     for run in runs:
         words = (_OF_ITSELF.sub("", word) if run.words[:1] == ("mpirun",) else word for word in run.words)
         outputs = [part.replace(r"\$", "") for word in words for part in sources(word)]
-        texts = [*map(expanded_part, (*outputs, run.text))]
-        texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, texts_of_shells(run.words))
+        texts = [*map(expanded_part, (*outputs, without_escaped(run.text)))]
+        texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, _texts_of_shells(run.words))
         known |= {*assigned_in(run.text), *(map(str, range(10)) if run.text.startswith("set -- ") else ())}
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             is_known = name in known and not (run.words and name in script.early - (GIVEN - OF_KIND))

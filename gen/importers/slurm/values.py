@@ -52,6 +52,7 @@ _USE: Final = regex(
     r"\$(?:\{(\w+)\}|(\w+)|\{[#!]?([A-Za-z_]\w*)(?=[^\w\[])((?::?-(?:[^{}]|\$\{\w+\})*|[^{}$`'\"\\=?]*)\})?)"
 )
 """A variable, or the start of one with another value or a part of its own, and its rest."""
+_ESCAPE: Final = regex(r"(?<!\\)(?:\\\\)*\\\Z")
 _ARRAY: Final = regex(r"\$\{[#!]?(\w+)\[")
 _MAX_ITEMS: Final = 1000  # of an array that grows by one each time
 ARGUMENT: Final = regex(r"[1-9]\d*|[@*#]")
@@ -76,10 +77,8 @@ class BatchValues(Conditions):
     """Variables that are empty, because only a case that is not taken sets them."""
     untaken: set[str]
     """Other variables that only some cases set."""
-    pipes_fail = False
-    """Whether `pipefail` is set."""
-    stops = False
-    """Whether an error ends the script."""
+    pipes_fail = False  # whether `pipefail` is set
+    stops = False  # whether an error ends the script
     unseen: tuple[Location, str] | None = None
     """The last check of a file that the machines may have."""
 
@@ -107,8 +106,7 @@ class BatchValues(Conditions):
         self.secrets: dict[str, tuple[str, Location]] = {}  # values of variables that a job reads from a Secret
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
-        self.fails = ""
-        """The status with which it ends, without zeros at its start."""
+        self.fails = ""  # the status with which it ends, without zeros at its start
         self.said = ""
         self.before: dict[str, Value] = {}
         self.kept: set[str] = set()
@@ -379,14 +377,15 @@ class BatchValues(Conditions):
 
         def one(match: re.Match[str]) -> str:
             name, rest = match[1] or match[2] or match[3], match[4] or ""
-            if not name.startswith("SLURM_") and any(match.start() in part for part in quoted):
+            escaped = _ESCAPE.search(text, 0, match.start()) is not None
+            if not name.startswith("SLURM_") and (escaped or any(match.start() in part for part in quoted)):
                 return match[0]
             sets = re.search(rf"(?:^|[\s;(){{}}&|`']){name}\+?=\S*?[\s;)}}&|`]", text[: match.start()]) is not None
             known = marked(f"${name}") if sets else self.lookup(name)
             value: Value = known if isinstance(known, str) and (is_known(known) if rest else not match[3]) else ()
             value = self.parameter(match[0][2:-1]) if rest and value != () else value
             if isinstance(value, str) and _PLAIN.fullmatch(value.replace(RUN, "") if is_output else value):
-                return value.replace(RUN, RUN[1:-1])
+                return OPEN * escaped + value.replace(RUN, RUN[1:-1])
             start, rest = match[0].removesuffix(rest), rest and self.residual(rest, is_output=is_output)
             if match[3] and isinstance(known, str) and (other := ONE.fullmatch(known)) is not None:
                 return start.replace(name, other[1]) + rest
@@ -394,14 +393,15 @@ class BatchValues(Conditions):
             if len(parts) == 1 and known == marked(parts[0]) and not parts[0].startswith('"'):
                 name = parts[0].removeprefix("$")
                 joined = name.isidentifier() and re.match(r"\w", text[match.end() :])
-                return f"${{{name}}}" if joined else parts[0]
+                return f"${{{name}}}" if joined else OPEN * (escaped and parts[0][:1] != "$") + parts[0]
             if known is not None:
                 self.before.setdefault(name, known)
-            elif not (match[3] or name.isdecimal() or name in self.never):
+            elif not (match[3] or name.isdecimal() or name in self.never or escaped):
                 self.early.add(name)
             return start + rest
 
-        made = _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), _USE.sub(one, text))
+        made = _USE.sub(one, text).replace(f"\\{OPEN}", "")
+        made = _CALCULATED.sub(lambda match: _NAME.sub(self._operand, match[0]), made)
         return _OF_OUTPUT.sub(lambda match: self._number(match[0]), made) if is_output and not quoted else made
 
     def _number(self, text: str) -> str:

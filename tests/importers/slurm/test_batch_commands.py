@@ -363,6 +363,24 @@ def test_the_shell_of_a_pod_counts_what_only_it_knows(body: str, expected: str) 
 
 
 @for_each(
+    ("body", "expected"),
+    [
+        ("for f in *.c; do cat > b <<E\na \\$1 $f \\${WHO}_c\nE\nbash b 0; done", None),
+        ("for f in *.c; do cat > b <<E\na \\$SLURM_ARRAY_TASK_ID\nE\nbash b 0; done", None),
+        ("for f in *.c; do cat > b <<E\na \\$SLURM_NNODES\nE\nbash b; done", "a 1"),
+        ("for f in *.c; do cat > b <<E\na \\$SLURM_JOB_ID\nE\nbash b; done", "a {{ run.id }}"),
+        ("X=5\nfor f in *.c; do cat > b <<E\na \\$X $X\nE\nX=6 bash b; done", "a \\$X $X\nE"),
+        ('for f in *.c; do printf -v X "%03d" 3; a $X; done', None),
+    ],
+)
+def test_a_loop_has_what_it_escapes_and_prints(body: str, expected: str | None) -> None:
+    made = job(script("-N 1", body=body, interpreter=BASH))
+    text = made.fields["command"] if isinstance(made.fields["command"], str) else made.fields["command"][-1]
+    assert (expected or body) in text
+    assert made.obstacles == ()
+
+
+@for_each(
     ("body", "is_of_bash"),
     [
         ("srun a $((A ** 2)) ${B:0:2}", True),
