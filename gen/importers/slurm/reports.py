@@ -33,6 +33,7 @@ from gen.importers.slurm.traps import INNER_SRUN, OF_OUTPUT, STARTS_SRUN
 from gen.job.launchers import base
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
+_LOST: Final = regex(r"the variable `(\w+)` is not carried")
 _ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh')))})\b")
 _TEXT_ASKS_SLURM: Final = regex(
     r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
@@ -89,8 +90,10 @@ def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
 def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod or ask Slurm, constructs of a shell in tasks of MPI, and numbers."""
     several = draft.fields["kind"] != "mpi" and any(one.nodes > 1 for one in runs)
+    lost = {match[1] for one in draft.found if (match := _LOST.match(one.message))}
     for run in runs:
-        values = (f"{name}={value}" for name, value in (*run.assigned, *run.exported.items()))
+        exported = (one for one in run.exported.items() if one[0] not in lost)
+        values = (f"{name}={value}" for name, value in (*run.assigned, *exported))
         text = re.sub(f"[{OPEN}{CLOSE}]", "", " ".join((run.text, *run.words, *values)))
         if _ID_AS_NUMBER.search(text):
             draft.cannot_run(run.place, "the id of a run is not a number, which the script needs here", _OF_NUMBERS)

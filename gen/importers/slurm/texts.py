@@ -12,7 +12,7 @@ from gen.base.shell_script import assigned_in, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, readable, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
-from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import read_line, with_input
 from gen.importers.slurm.programs import VARIABLE, Called, Step, in_shell
 from gen.importers.slurm.site import (
@@ -126,7 +126,7 @@ def follow_shell(reader: BatchCommands, called: Called) -> bool:
         hint = "quote the text with single quotes, or set it before"
         why = "its outer shell expands it before the inner sets it"
         reader.drop(called, f"the empty value of `${name}`", why, hint)
-    inner.follow(source_text(_in_double_quotes(text, MARKED)))
+    inner.follow(source_text(_in_double_quotes(text, MARKED)).replace(RUN[1:-1], f"${RUN_ID}"))
     read = {name for one in inner.steps for name in VARIABLE.findall(one.text)} - inner.exported.keys()
     for name in sorted(read & reader.kept & (inner.early - reader.early)):
         hint = "export it in the script, or give it another name there"

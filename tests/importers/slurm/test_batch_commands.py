@@ -380,6 +380,22 @@ def test_a_loop_has_what_it_escapes_and_prints(body: str, expected: str | None) 
     assert made.obstacles == ()
 
 
+ENDPOINT = "--nnodes 2 --rdzv_endpoint $(hostname):$(($SLURM_JOB_ID % 10000 + 20000))"
+
+
+@for_each(
+    "body",
+    [
+        f'T="{ENDPOINT}"\nsrun bash -c "torchrun $T a.py"',
+        f'srun bash -c "torchrun {ENDPOINT} a.py"',
+        f'export T="torchrun {ENDPOINT}"\nsrun bash -c "$T a.py"',
+    ],
+)
+def test_a_text_of_bash_has_a_port_of_the_id(body: str) -> None:
+    made = job(script("-N 2", "--gres=gpu:8", "--ntasks-per-node=1", body=body, interpreter=BASH))
+    assert (made.fields["command"], made.obstacles) == ("torchrun a.py", ())
+
+
 @for_each(
     ("body", "is_of_bash"),
     [
