@@ -121,6 +121,7 @@ _OF_NUMBER: Final = regex(r"\(\(.*?\)\)|\blet\s[^\n;&|]+|\w\[[^]\n]*\]")
 _COUNTED: Final = regex(
     r"(?:\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$])([A-Za-z_]\w*)\s*(?:\+\+|--)|(?<![\w$])([A-Za-z_]\w*)\s+[-+*/%]?=(?!=)"
 )
+_OF_PROGRAM: Final = regex(r"\$\((?!\()[^()]*\)|`[^`]*`")
 _LOOPED: Final = regex(r"\b(?:(?:for|select)\s+(?:\(\(\s*)?|printf\s+-v\s*)([A-Za-z_]\w*)\b")
 _MAY_BE_ARGUMENT: Final = regex(r"\S[ \t]+[A-Za-z_]\w*=")
 _OF_SHELL: Final = frozenset({b"let", b"eval", b"trap"})
@@ -131,7 +132,8 @@ def assigned_in(text: str) -> list[str]:
     """The variables that a construct of the shell sets."""
     arguments = _arguments(text)
     assigned = [match[1] for match in _ASSIGNED.finditer(text) if match.start(1) not in arguments]
-    counted = (found for part in _OF_NUMBER.finditer(text) for found in _COUNTED.findall(part[0]))
+    numbers = (_OF_PROGRAM.sub("", part[0]) for part in _OF_NUMBER.finditer(text))
+    counted = (found for part in numbers for found in _COUNTED.findall(part))
     assigned += [name for found in counted for name in found if name]
     return [*assigned, *(name for one in (_LOOPED, _READ) for found in one.findall(text) for name in found.split())]
 

@@ -275,8 +275,7 @@ class Expander:
         """The value of `$NAME`, `${…}`, `$(…)`, `$((…))` or a command in backquotes."""
         if text.startswith("$(("):
             known = self.arithmetic(text[3:-2])
-            plain = known[4:-3].replace(RUN[1:-1], "1")
-            self.is_invalid = self.is_invalid or (known.startswith(f"{OPEN}$((") and is_refused(plain))
+            self.is_invalid |= known.startswith(f"{OPEN}$((") and is_refused(known[4:-3].replace(RUN[1:-1], "1"))
             return known
         if text.startswith(("<(", ">(")):
             return marked(f"{text[:2]}{self.residual(text[2:-1])})")
@@ -389,8 +388,9 @@ class Expander:
         if (one := bash_text.ASSIGNS.fullmatch(text.strip())) is not None and not self._decides:
             self.calculate(one[0])
             text = one[1]
-        text = bash_text.STEPS.sub(self._counted, re.sub(r'"(\$?\w*)"', r"\1", text))  # sh refuses quotes
-        result = integer(plain := self._operands(text))
+        parts = re.split(f"({_PROGRAM.pattern})", re.sub(r'"(\$?\w*)"', r"\1", text))  # sh refuses quotes
+        parts[::2] = [bash_text.STEPS.sub(self._counted, one) for one in parts[::2]]
+        result = integer(plain := self._operands("".join(parts)))
         return str(result) if result is not None else marked(f"$(({bash_text.without_brackets(plain.strip())}))")
 
     def _counted(self, match: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ from gen.importers.slurm.traps import INNER_SRUN, OF_OUTPUT, STARTS_SRUN
 from gen.job.launchers import base
 
 _ID_AS_NUMBER: Final = regex(r"(?i)\$\(\((?:\)?[^)]){0,999}?\{\{ run\.id|seed[ =][\"']?\{\{ run\.id \}\}(?![\w-])")
-_LOST: Final = regex(r"the variable `(\w+)` is not carried")
+_LOST: Final = regex(r"the variable `(\w+)` is not carried: the command has its value")
 _ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh')))})\b")
 _TEXT_ASKS_SLURM: Final = regex(
     r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"

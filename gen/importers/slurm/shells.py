@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gen.base import Location, regex
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.bash_text import expanded_part
+from gen.importers.slurm.bash_text import expanded_part, without_heredocs
 from gen.importers.slurm.containers import named_images
 from gen.importers.slurm.expansion import ONE, START, is_known, marked
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
@@ -31,7 +31,7 @@ _OF_TEXT: Final = regex(
     r"|\b(?:source|builtin|pipefail|SECONDS|BASHPID|UID)\b|(?<=\s)\[\^"
     r"|(?<![\w./-])(?:\[|test)\s(?:[^\n\];&|]*?\s==(?=\s)|\s*(?:!\s+)?-[vNaoR]\s)"
     r"|>&(?!\d|-|\$\w+\b(?![./]))(?![ \t]*[\d-])|(?<!\S)\d\d+[<>]|(?<![$\w])\{\w+\}[<>]"
-    r"|(?m:^)\s*\w*[.-][\w.-]*\s*\(\)"
+    r"|(?m:^)\s*\w*[.-][\w.-]*\s*\(\)\s*[{(]"
 )
 _START: Final = r"(?:^|[;&|{`!\n]|(?<!\()\(|\b(?:then|do|else|elif|if|while|until)\s)[ \t]*(?:[A-Za-z_]\w*=\S*[ \t]+)*"
 """What is before a command of the shell."""
@@ -57,8 +57,8 @@ def needs_bash(text: str, parts: Iterable[str]) -> bool:
         read = expanded_part(_COMMENTS.sub("", one))
         if _OF_WORDS.search(read):
             return True
-        is_text = not one.startswith(("$((", "${"))
-        if is_text and (_OF_TEXT.search(read) or _OF_COMMANDS.search(read) or _OF_OUTPUT.search(one)):
+        is_text, read = not one.startswith(("$((", "${")), without_heredocs(read)
+        if is_text and (_OF_TEXT.search(read) or _OF_COMMANDS.search(read) or _OF_OUTPUT.search(without_heredocs(one))):
             return True
     return False
 

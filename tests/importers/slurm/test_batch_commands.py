@@ -351,15 +351,16 @@ def test_a_loop_over_options_of_shifter_takes_no_arguments() -> None:
     ("body", "expected"),
     [
         ("n=0\nwhile [ $((n++)) -lt 2 ]; do a $n; done", "n=0\nwhile [ $((n++)) -lt 2 ]; do a $n; done"),
+        ("if [ $(( $(df --output=b c) / 9 )) -lt 9 ]; then a; fi\nb", None),
         ("n=0\nif (( n++ > 1 )); then a; fi\nb $n", "n=0\nif (( n++ > 1 )); then a; fi\nb $n"),
         ("read k < b\na $((k++)) $((k++ * 2)) $k", "read k < b\na $(($k)) $((($k + 1) * 2)) $((($k + 1) + 1))"),
         ("F=(b*)\nread i < b\na ${F[i++]} $i", "F=(b*)\nread i < b\na ${F[$i]} $(($i + 1))"),
         ("F=(b*)\nread i < b\na ${F[$((($i + 1) % 2))]}", "F=(b*)\nread i < b\na ${F[($i + 1) % 2]}"),
     ],
 )
-def test_the_shell_of_a_pod_counts_what_only_it_knows(body: str, expected: str) -> None:
+def test_the_shell_of_a_pod_counts_what_only_it_knows(body: str, expected: str | None) -> None:
     text = job(script("-N 1", body=body, interpreter=BASH)).fields["command"]
-    assert (text if isinstance(text, str) else text[-1]) == expected
+    assert (text if isinstance(text, str) else text[-1]) == (expected or body)
 
 
 @for_each(
@@ -409,6 +410,7 @@ def test_a_text_of_bash_has_a_port_of_the_id(body: str) -> None:
         ("srun a $(<b) c+=d", True),
         ("srun bash -c 'if [ $(date +%H) == 0 ]; then a; fi; b'", True),
         ("srun a c+=d '[ a == b ]'", False),
+        ("srun python - <<E\na.main()\nif [x == y]: echo = ['\\n']\nread -a\nE", False),
         ("for i in *.c; do a $i >& d; done", True),
         ("for i in *.c; do time a $i; done", True),
         ("for i in *.c; do a $i 2> >(b); done", True),
