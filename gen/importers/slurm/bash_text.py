@@ -79,16 +79,17 @@ _BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
 
 
 def readable(text: str) -> str:
-    """A script with the same lines, without parts that the grammar cannot read: comments as input, `$[1 + 2]`, and
-    assignments before a word such as `else`, which it takes for a command.
+    """A script with the same lines, without parts that the grammar cannot read: comments as input, `$[1 + 2]`, `time`
+    before a construct, and assignments before a word such as `else`, which it takes for a command.
     """
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    text = _TIME.sub(r"\1", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
+    text = _OLD_NUMBER.sub(lambda match: match[1] or f"$(({match[2]}))", text)
     ends = [match.span() for match in _HEREDOC.finditer(text)]
 
     def ended(match: re.Match[str]) -> str:
         return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
 
-    return _BEFORE_WORD.sub(ended, _OLD_NUMBER.sub(r"$((\1))", text))
+    return _BEFORE_WORD.sub(ended, text)
 
 
 def for_grammar(text: str) -> str:
@@ -103,7 +104,11 @@ def for_grammar(text: str) -> str:
     return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
 
 
-_OLD_NUMBER: Final = regex(r"(?<![\\$'])\$\[([\w\s+*/%()-]{1,99})\](?!['\"*])")
+_TIME: Final = regex(
+    r"(?m)(^[ \t]*|[;&|{(][ \t]*|\b(?:then|do|else)[ \t]+)time(?:[ \t]+-p)?[ \t]+"
+    r"(?=\((?!\()|\{\s|(?:for|while|until|if)\s.*;)"
+)
+_OLD_NUMBER: Final = regex(r"('[^'\n]*')|(?<![\\$])\$\[([\w\s+*/%()-]{1,99})\](?!['\"*])")
 _BEFORE_WORD: Final = regex(
     r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*"
     r"(?=[ \t]*\n\s*(?:(?:elif|else|fi|done|esac)\b|!\s))"

@@ -134,6 +134,10 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
         ("i=1\n(( p = 9 + i++ ))\nlet q=i++ r=++i\na $p $q $r $i", "a 10 2 4 4"),
         ('i=0\nG=(d e)\nG[i++]=b\na ${G[i++]} ${G[--i]} ${G[0]} "${G[7]}"', "a e e b ''"),
         ("A=(b c)\nB=(1 0)\na ${A[${#B[@]} - 1]} ${A[$((${#A[@]} - 2))]} ${A[${B[0]}]} ${A[${B[1]}]:-d}", "a c b c b"),
+        (
+            "time (a; b)\nif true; then time -p { c; d; }; fi\ntime for i in e f; do a $i; done",
+            "a\nb\nc\nd\na e\na f",
+        ),
         ("i=0\nfor s in b c; do A=$((i++)) a $s $((9 + i)); done", "A=0 a b 9\nA=1 a c 10"),
         ("i=0\nfor s in b c; do a $((i++)) & done\nwait\na $i", "a 0 &\na 0 &\nwait\na 0"),
         (

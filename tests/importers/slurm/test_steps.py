@@ -64,7 +64,7 @@ def test_a_value_is_in_the_line_of_its_variable_or_in_that_of_the_program(body: 
     [
         ('ARGS=(-l --export=ALL)\nsrun "${ARGS[@]}" torchrun train.py', "torchrun train.py"),
         ("srun $SRUN_ARGS torchrun train.py", "torchrun train.py"),
-        ("N=3\nsrun torchrun train.py $[N * 2] '$[N]'", "torchrun train.py 6 '$[N]'"),
+        ("N=3\nsrun torchrun train.py $[N * 2] 'a $[N] time (s)'", "torchrun train.py 6 'a $[N] time (s)'"),
         (
             LISTED,
             "python train.py --address=$MASTER_ADDR y",
