@@ -41,6 +41,7 @@ from gen.kubernetes.objects import Body, present
 
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
+_SOURCE: Final = "/component/main.py"
 _FOLDER: Final = "/pipeline"
 _EXECUTORS: Final = ("deploymentSpec", "executors")
 _STUBS: Final = "argostub/"
@@ -326,7 +327,6 @@ def _lines(args: Sequence[str]) -> Iterator[str]:
     yield from map(shlex.join, sorted(groups, key=lambda one: one[0] == "--executor_input"))
 
 
-_SOURCE: Final = "/component/main.py"
 _EXECUTOR: Final = regex(r"(?:_KFP_RUNTIME=true )?python3 -m kfp\.(?:\w+\.)+executor_main")
 _PREPARED: Final = regex(r"(?m)python3 -m (?:pip install|venv) .*?(?=\s+&&|$)|^\. .*/activate\"?$")
 

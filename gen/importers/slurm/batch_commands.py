@@ -15,7 +15,8 @@ from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, with_own_program
 from gen.importers.slurm.expansion import is_known, marked, source_text, sources
-from gen.importers.slurm.inputs import BatchFunctions, here_string, read_values
+from gen.importers.slurm.functions import BatchFunctions
+from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
