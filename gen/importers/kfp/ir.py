@@ -41,6 +41,8 @@ from gen.kubernetes.objects import Body, present
 
 _VALUE: Final = r"""inputs\.parameter_values\[['"]([\w.-]+)['"]\]"""
 _IN_CONDITION: Final = regex(rf"(?:int|double|string|bool)\({_VALUE}\)|{_VALUE}")
+_WORDS: Final = 4
+"""Words of the shell that runs the function, which others can precede."""
 _SOURCE: Final = "/component/main.py"
 _FOLDER: Final = "/pipeline"
 _EXECUTORS: Final = ("deploymentSpec", "executors")
@@ -365,10 +367,6 @@ def _plain(command: str) -> str:
         return shlex.join(shlex.split(command))
     except ValueError:
         return command
-
-
-_WORDS: Final = 4
-"""Words of the shell that runs the function, which others can precede."""
 
 
 def _executor_input(
