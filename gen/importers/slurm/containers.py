@@ -108,9 +108,10 @@ def _reference(written: str, site: Site) -> str:
     return "" if _FILE.search(known) or OPEN in known or {"$", "<"} & {*known} else known
 
 
-def image_files(images: Iterable[str]) -> list[str]:
-    """Those of some images that are files of the machines."""
-    return sorted(one for one in images if _FILE.search(one) and not {OPEN, START, *"<>{}$"} & {*one})
+def image_files(images: Iterable[str], script: BatchValues) -> list[str]:
+    """Those of some images that are files of the machines, and not copies that the script makes of an image."""
+    files = (one for one in images if _FILE.search(one) and not {OPEN, START, *"<>{}$"} & {*one})
+    return sorted(one for one in files if rooted(one) not in script.copies)
 
 
 _OTHER_MOUNT: Final = "mount a volume of the overlay with `data`, if the program needs it"

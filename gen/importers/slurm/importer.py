@@ -144,12 +144,13 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
-    lacking.images, own = image_files(asked), " ".join(asked)  # which have a finding
+    own = " ".join(asked)  # the images, which have a finding
     unnamed = (one for one in marks if not (image or one[1][0] in _QUOTES) or one[1].strip(_QUOTES) not in own)
     _incomplete(draft, text, [*unnamed])
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking, as_sweep=as_sweep)
     lacking.values += script.needed_values
+    lacking.images = image_files(asked, script)
     _unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
