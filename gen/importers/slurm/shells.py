@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, regex
+from gen.base import regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import expanded_part, without_heredocs
 from gen.importers.slurm.containers import named_images
@@ -168,9 +168,9 @@ def lines_of_shells(runs: Sequence[Run]) -> list[Run]:
     return made
 
 
-def _key(run: Run) -> tuple[Location | None, str]:
-    """The command `cd` in front of a program."""
-    return run.entered.place, run.folder
+def _key(run: Run) -> tuple[int, str]:
+    """The command `cd` in front of a program, also one of the same line."""
+    return id(run.entered.place), run.folder
 
 
 def _of_all(shells: Sequence[tuple[Shell, ...]]) -> tuple[Shell, ...]:
@@ -179,9 +179,14 @@ def _of_all(shells: Sequence[tuple[Shell, ...]]) -> tuple[Shell, ...]:
     return tuple(one for at, one in enumerate(first) if all(first[: at + 1] == other[: at + 1] for other in others))
 
 
+def _is_relative(run: Run) -> bool:
+    """Whether `mkdir` makes folders below that of now."""
+    return run.words[:1] == ("mkdir",) and any(not one.startswith(("-", "/")) for one in run.words[1:])
+
+
 def _makes_below(run: Run) -> bool:
     """Whether `mkdir` makes folders below that of now, and fails if another pod has made them."""
-    return "-p" not in run.words and any(not one.startswith(("-", "/")) for one in run.words[1:])
+    return "-p" not in run.words and _is_relative(run)
 
 
 def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
@@ -193,16 +198,16 @@ def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Ru
     before = now = lost = ""
     given = {*script.indexed, *script.from_text, *(one.sets for one in runs)}
     around: list[tuple[Shell, str, str]] = []  # the shells of now, with the folders in front of them
-    seen = set[tuple[Location | None, str]]()  # the commands `cd` of now, behind which a folder can be that of before
+    seen = set[tuple[int, str]]()  # the commands `cd` of now, behind which a folder can be that of before
     start = SUBMITTED[1:] if any(SUBMITTED in part for one in runs for part in (one.text, *parts_of(one))) else ""
-    makes = any(one.words[:1] == ("mkdir",) and not one.folder.startswith("/") and _makes_below(one) for one in runs)
+    makes = any(not one.folder.startswith("/") and _makes_below(one) for one in runs)
     returns = start or makes or any(not one.folder.startswith("/") for one in started)
     for run in runs:
         folder, place = "" if run.folder == "." else run.folder, run.entered.place or run.place
         while around and around[-1][0] not in run.shells:
             _, before, now = around.pop()
         around += [(one, before, now) for one in run.shells[len(around) :]]
-        if run not in started or folder in (now, lost or now):
+        if (run not in started and not _is_relative(run)) or folder in (now, lost or now):
             made.append(replace(run, joined=run.joined or (run.entered.joins and folder == now)))
             continue
         lost, path = "", way(now, folder)
@@ -217,7 +222,13 @@ def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Ru
                 draft.drop(place, what, "it is known only on the machines", hint)
             made.append(run)
             continue
-        if folder.startswith("/") and is_known(folder) and run is started[0] and not returns:
+        if (
+            folder.startswith("/")
+            and is_known(folder)
+            and started[:1]
+            and not (now or returns)
+            and folder == started[0].folder
+        ):
             draft.set(literal(folder), "workingDir", place=place)
             around = [(one, before, folder) for one in run.shells]
             made.append(run)
