@@ -74,7 +74,7 @@ _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
 OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
-_CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|\.)\s")
+_CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|cd|pushd|\.)\s")
 """Commands that change files, or the shell by another script."""
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")

@@ -392,6 +392,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             6,
             "the folder of `$(b)` is not carried: the script computes it in another",
         ),
+        (NODE, "[ -d b ] && cd b\nrm -rf c\nd", 4, "the other case of `[ -d b ]` is not carried: gen does not see"),
         (NODE, "if [ -d b ]; then c; fi\nsrun a", 4, "the other case of `[ -d b ]` is not carried: gen does not see"),
         (NODE, "A=1\ncommand -v b || A=2\nsrun a $A", 5, "the other case of `command -v b` is not carried"),
         (NODE, "if ! command -v b; then echo c; exit 1; fi\nsrun a", 4, "the check `! command -v b` is not carried"),
