@@ -275,8 +275,8 @@ def value_in_command(name: str, value: Value, text: str, *, is_output: bool) -> 
     if isinstance(value, tuple):
         return f"({' '.join(map(shown, value))})" if name in _item_reads(text) else None
     is_time = value[1:].startswith("$(date") and re.search(rf"\(\([^\n]{{0,300}}\b{name}\b", text) is not None
-    is_part = MARKED.fullmatch(value) is None  # of a text that `A="$A b"` makes longer
-    longer = re.finditer(rf'(?<![\w$-]){name}\+?=(?:"[^"]*"|\S*)', text if is_part else "")
+    is_odd = re.search(r"^\s|\s\s|\s$", value) is not None  # of continued lines, which `A="$A b"` makes longer
+    longer = re.finditer(rf'(?<![\w$-]){name}\+?=(?:"[^"]*"|\S*)', text if is_odd else "")
     uses = uses_of(name, text) - sum(uses_of(name, one[0]) for one in longer)
     several = uses > 1 or name in _inner_reads(text) or is_time
     return shown(value) if (several if is_output else name in _changed_reads(text) | _inner_reads(text)) else None
