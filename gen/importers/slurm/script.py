@@ -202,7 +202,7 @@ class BatchScript(BatchCommands):
             made = self.output_file(node)[1] if program in OF_LOGS else ""
             self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)
             return
-        before = len(self.steps)
+        before, variables = len(self.steps), {**self.variables}
         self._statement(body)
         if "<" in signs and files and len(self.steps) > before:
             self.steps[-1] = replace(self.steps[-1], input=self.local(self.value(files[0])))
@@ -216,8 +216,10 @@ class BatchScript(BatchCommands):
             hint = "read the logs with `gen logs`, or redirect the output in `command`"
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
         elif files and is_silent(program):
+            now, self.variables = self.variables, variables  # which its words can count
             line = written_line(self.words(with_braces(self.text(body)))) if body.type == "command" else None
             self.note_written(node, self.output_file(node), line)
+            self.variables = now
 
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
@@ -358,13 +360,8 @@ class BatchScript(BatchCommands):
         waits = self.waits(node)
         read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
         changes = "export" in text or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
-        if not (
-            waits
-            or starts
-            or changes
-            or read
-            or (assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text)))
-        ):
+        sets = assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text))
+        if not (waits or starts or changes or read or sets):
             self.name_setup(node)
             if node.type == "while_statement" and self.sleeps(node):
                 hint = "write it into `command`, if the run waits for another job"

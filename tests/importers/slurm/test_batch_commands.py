@@ -138,6 +138,7 @@ def test_a_program_has_the_variables_of_its_line(body: str, expected: str) -> No
             "time (a; b)\nif true; then time -p { c; d; }; fi\ntime for i in e f; do a $i; done",
             "a\nb\nc\nd\na e\na f",
         ),
+        ('i=4\n: $((i++))\necho "$((i++))" > b\na $i', "a 6"),
         ("i=0\nfor s in b c; do A=$((i++)) a $s $((9 + i)); done", "A=0 a b 9\nA=1 a c 10"),
         ("i=0\nfor s in b c; do a $((i++)) & done\nwait\na $i", "a 0 &\na 0 &\nwait\na 0"),
         (
