@@ -967,10 +967,10 @@ def test_inputs_without_a_value_have_the_names_of_the_pipeline(part: str) -> Non
     given_words = job.fields["command"][2]
     assert given_words.index("params.b") < given_words.index("params.a")
     given = ImportInput(file="p.yaml", text=json.dumps(document), otherwise="team", define={"a": "/x", "b": "/y"})
-    found = Findings()
-    (job,) = IMPORTERS["kfp"]().read(given, found)
+    own = Findings()
+    (job,) = IMPORTERS["kfp"]().read(given, own)
     assert job.fields["params"] == {"a": "/x", "b": "/y"}
-    assert [one.message for one in found] == []
+    assert [one.message for one in own] == []
 
 
 def test_optional_artifacts_without_a_value_are_left_out() -> None:
