@@ -189,6 +189,24 @@ def _makes_below(run: Run) -> bool:
     return "-p" not in run.words and _is_relative(run)
 
 
+def _removes_all(run: Run) -> bool:
+    """Whether a program removes all files of its folder."""
+    return run.words[:1] == ("rm",) and not {marked("*"), f"./{marked('*')}"}.isdisjoint(run.words)
+
+
+def _report_unknown(draft: JobDraft, script: BatchScript, run: Run, now: str, *, removes: bool) -> None:
+    """Report a folder that no pod has, in place of which the job is in `now`."""
+    place, name = run.entered.place or run.place, next(iter(VARIABLE.findall(run.folder)), "")
+    what = f"the folder of `{word_of_folder(script, place)}`"
+    hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
+    if now or removes:
+        why = f"the job is in `{now}`" if now else "the job would remove files of its own folder"
+        draft.cannot_run(place, f"{what} is known only on the machines, and {why}", hint)
+    else:
+        hint = "set `workingDir` to the folder in the image or in `code`"
+        draft.drop(place, what, "it is known only on the machines", hint)
+
+
 def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs in the folders of `cd`: a field for the first one, or commands."""
     if script.origin != START and not named_images(script):  # a container has a folder of its own
@@ -213,13 +231,9 @@ def in_folders(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Ru
         lost, path = "", way(now, folder)
         if folder.startswith("-") or not is_of_pod(folder, given):
             lost = folder
-            name, what = next(iter(VARIABLE.findall(folder)), ""), f"the folder of `{word_of_folder(script, place)}`"
-            hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"
-            if now:
-                draft.cannot_run(place, f"{what} is known only on the machines, and the job is in `{now}`", hint)
-            else:
-                hint = "set `workingDir` to the folder in the image or in `code`"
-                draft.drop(place, what, "it is known only on the machines", hint)
+            _report_unknown(
+                draft, script, run, now, removes=any(_removes_all(one) for one in runs if one.folder == folder)
+            )
             made.append(run)
             continue
         if (

@@ -81,9 +81,19 @@ def test_a_loop_that_stays_leaves_no_trace_of_its_turns() -> None:
     assert not {"files", "workingDir", "env"} & fields.keys()
 
 
-def test_a_program_behind_an_unknown_folder_cannot_run() -> None:
-    _, found = read(script(*NODE, body="cd /a\nb\ncd $C\nd", interpreter=BASH))
-    assert "the folder of `cd` is known only on the machines, and the job is in `/a`" in [one.message for one in found]
+@for_each(
+    ("body", "why"),
+    [
+        ("cd /a\nb\ncd $C\nd", "the job is in `/a`"),
+        ("cd $C && rm -rf *\nd", "the job would remove files of its own folder"),
+        ("cd $C\nrm -rf ./*\nd", "the job would remove files of its own folder"),
+        ("cd $C\nrm -f core.*\nd", ""),
+    ],
+)
+def test_a_program_behind_an_unknown_folder_cannot_run(body: str, why: str) -> None:
+    _, found = read(script(*NODE, body=body, interpreter=BASH))
+    expected = f"the folder of `cd` is known only on the machines, and {why}"
+    assert (expected in [one.message for one in found]) == (why != "")
 
 
 def test_an_array_of_one_task_is_no_sweep() -> None:
