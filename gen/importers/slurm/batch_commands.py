@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import nodes_below
+from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import with_braces, with_own_program
@@ -372,6 +372,19 @@ class BatchCommands(BatchFunctions):
 
     def start(self, words: tuple[str, ...], called: Called) -> None:
         self.add(Step(words=words, place=called.place, assigned=called.assigned))
+
+    def forget_assigned(self, node: Node) -> list[str]:
+        """Leave the variables that a construct sets to the shell of the pod; returns their names."""
+        assigned = assigned_in(text := self.text(node))
+        known = {
+            name: self.variables.get(name, marked(f"${name}")) for name in assigned if f"for {name} in" not in text
+        }
+        self.before = {name: old for name, old in known.items() if old != marked(f"${name}")}
+        for name in assigned:
+            self.kept.add(name)
+            if not self.keeps(node, name):
+                self.variables[name] = marked(f"${name}")
+        return assigned
 
     def drop(self, called: Called, what: str, why: str, hint: str) -> bool:
         self.left.append(DroppedPart(called.place, what, why, hint))

@@ -198,9 +198,7 @@ class BatchScript(BatchCommands):
         may_keep = program in OF_LOGS or body.type == "pipeline"
         is_read = may_keep and files != [] and self.is_read(files[-1], node.end_byte)
         if files and (kept or is_read) and program not in FOLLOWED and (is_read or self.starts_program(node)):
-            self.as_it_is(node)
-            made = self.output_file(node)[1] if program in OF_LOGS else ""
-            self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)
+            self._keep(node, body, program)
             return
         before, variables = len(self.steps), {**self.variables}
         self._statement(body)
@@ -221,13 +219,25 @@ class BatchScript(BatchCommands):
             self.note_written(node, self.output_file(node), line)
             self.variables = now
 
+    def _keep(self, node: Node, body: Node, program: str) -> None:
+        """A program as it is, with the file that it makes, or a loop with its input."""
+        if body.type in _LOOPS:
+            self._undecided(body)
+            return
+        self.as_it_is(node)
+        made = self.output_file(node)[1] if program in OF_LOGS else ""
+        self.steps[-1] = replace(self.steps[-1], makes="" if made.startswith("/") else made)
+
     def _pipeline(self, node: Node) -> None:
         first, *others = [one for one in node.named_children if one.type != "comment"]
         programs, before = [next(iter(self.text(one).split()), "") for one in others], len(self.steps)
         if {*programs} <= OF_LOGS or self.text(first).split()[:1] == ["srun"]:
             self._subshell(first, whole=True)
         elif self.starts_program(node):
+            variables = {**self.variables}
+            self.forget_assigned(node)
             self.as_it_is(node)
+            self.variables = variables  # each part of a pipe has a shell of its own
             return
         if len(self.steps) == before:
             return
@@ -345,15 +355,7 @@ class BatchScript(BatchCommands):
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
         text, starts = self.text(node), self.starts_program(node)
-        assigned = assigned_in(text)
-        known = {
-            name: self.variables.get(name, marked(f"${name}")) for name in assigned if f"for {name} in" not in text
-        }
-        self.before = {name: old for name, old in known.items() if old != marked(f"${name}")}
-        for name in assigned:
-            self.kept.add(name)
-            if not self.keeps(node, name):
-                self.variables[name] = marked(f"${name}")
+        assigned = self.forget_assigned(node)
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
