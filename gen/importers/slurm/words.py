@@ -294,6 +294,12 @@ def _source(reader: BatchCommands, called: Called) -> bool:
     return reader.drop(called, f"the file `{shown(file)}`", "gen reads no files that a script names", hint)
 
 
+_STARTS_SCRIPT: Final = regex(
+    r"\$\(\s*(?:\w+=\S+\s+)*((?:\S*/)?(?:python[\d.]*\s+(?:-(?!c\b|-?[vV])\w+\s+)*\S+\.py\b|(?:ba)?sh\s+\S+\.sh\b|\.?/(?!(?:usr|bin|sbin)/)\S+)[^)]*)"
+)
+"""An output of a file of the user."""
+
+
 def _shows(reader: BatchCommands, called: Called) -> bool:
     """A program that only shows something."""
     program, text = called.program, " ".join(shown(MARKED.sub("…", one)) for one in called.words)
@@ -301,6 +307,10 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         return False
     if program in ("echo", "printf"):
         reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
+    for part in dict.fromkeys(sources(" ".join(called.words))):
+        if (started := _STARTS_SCRIPT.match(part.strip('"'))) is not None:
+            hint = "write it into `command`, if the run needs it"
+            reader.drop(called, f"`{cut(source_text(started[1]))}`", "the script only shows its output", hint)
     unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
     if program == ":" and unset:
         reader.needed_values.append(unset[0].strip("${}"))

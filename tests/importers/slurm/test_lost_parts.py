@@ -350,6 +350,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             5,
             "`srun` does not work in a pod, and only its shell decides",
         ),
+        (
+            NODE,
+            'echo "d: $(date) $(/usr/bin/id -u)"\nA=$(python b.py c)\necho $A\nd',
+            6,
+            "`python b.py c` is not carried: the script",
+        ),
         (NODE, "eval 'a (b'", 4, "gen cannot read the text of `eval`: `a (b`"),
         (NODE, "eval 'a > b'", 4, "the redirection of the output is not carried: the cluster keeps the logs"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
