@@ -312,6 +312,8 @@ _OF_ONE_TASK: Final = names(
 )
 """Options that change nothing for the only task of a job, if it is the only one of `srun`, too."""
 _OF_TASKS: Final = ("nodes", "ntasks", "ntasks-per-node")
+_OF_SHARE: Final = names("exact exclusive gpus gpus-per-node gpus-per-task gres mem")
+"""Options that let a program in the background wait until others end."""
 
 
 def without_srun(text: str) -> str:
@@ -323,7 +325,8 @@ def without_srun(text: str) -> str:
             continue
         options, rest = options_of([*map(_text, words)], Location(""), Findings())
         is_plain = all(one.name in _OF_ONE_TASK and (one.name not in _OF_TASKS or one.value == "1") for one in options)
-        if rest and is_plain:
+        waits = node.next_sibling is not None and node.next_sibling.type == "&"  # for free GPUs
+        if rest and is_plain and not (waits and any(one.name in _OF_SHARE for one in options)):
             source = source[: name.start_byte] + source[words[-len(rest)].start_byte :]
     return source.decode()
 

@@ -115,6 +115,8 @@ def test_the_image_may_set_what_only_its_shell_reads() -> None:
     [
         (NODE, "for i in *; do\n  srun -u --exclusive -n1 a $i\ndone", "for i in *; do\n  a $i\ndone"),
         (NODE, "if ! srun a; then exit 1; fi\nb", "if ! a; then exit 1; fi\nb"),
+        (NODE, "for i in *; do srun -n 1 a $i & done; wait", "for i in *; do a $i & done\nwait"),
+        (NODE, "for i in *; do srun --gres=gpu:1 a & done", "for i in *; do srun --gres=gpu:1 a & done"),
         (NODE, "for i in *; do srun -n 2 a $i; done", "for i in *; do srun -n 2 a $i; done"),
         (NODE, "for i in *; do srun --chdir=/b a $i; done", "for i in *; do srun --chdir=/b a $i; done"),
         (("-N 1", "-n 2"), "for i in *; do srun a $i; done", "for i in *; do srun a $i; done"),
