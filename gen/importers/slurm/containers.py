@@ -151,19 +151,21 @@ def _unknown_folder(part: str, source: str, script: BatchValues, lacking: Lackin
         lacking.folders += roots_of(source.partition(OPEN)[0])
         return f"the script gets `${unset[0]}` from outside", f"give it with `--define {unset[0]}=VALUE`"
     if re.match(r"\.(?:/|$)", source) and _SUBMITTED.search(script.source):
-        return (
-            why,
-            "give the folder of `sbatch` with `--define PWD=VALUE`, or mount a volume of the overlay with `data`",
-        )
+        return why, _OF_SUBMIT
     return "its folder is a placeholder" if re.search("<[^<>]+>", source) else why, _OTHER_MOUNT
 
 
+_OF_SUBMIT: Final = (
+    "give the folder of `sbatch` with `--define PWD=VALUE`, or mount a volume of the overlay with `data`"
+)
 _SUBMITTED: Final = regex(r"\b(?:pwd|PWD|SLURM_SUBMIT_DIR)\b")
 
 
 def _mount(draft: JobDraft, part: str, place: Location, script: BatchValues, site: Site, lacking: Lacking) -> bool:
     """Set a mount, and note the folder at the top of a machine that becomes a volume. Whether a pod has the mount."""
     source, target, flags = _split(part)
+    is_below = source[:1] == "." and script.origin != START  # the folder of `sbatch`, which the user gives
+    source = posixpath.normpath(posixpath.join(script.origin, source)) if is_below else source
     known = site.volume_of(source)
     details: Fields = {"path": literal(target)}
     protected = {"readOnly": True} if "ro" in flags.split("+") else {}

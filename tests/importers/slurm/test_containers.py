@@ -399,3 +399,18 @@ def test_an_image_that_the_site_file_replaces_is_named(images: str, named: bool)
 
 def test_a_container_without_a_program_is_a_program() -> None:
     assert read("shifter")[0].fields["command"] == "shifter"
+
+
+@for_each("mount", ["./b:/c", "$PWD/b:/c"])
+def test_a_mount_below_the_folder_of_sbatch_is_one_of_its_volume(mount: str) -> None:
+    body = f"srun --container-image=a/b:1 --container-mounts={mount} d"
+    given = ImportInput(
+        file="a.sh",
+        text=script("-N 1", body=body, interpreter="/bin/bash"),
+        otherwise="team",
+        define={"PWD": "/lustre/x"},
+        site=("site.yaml", LUSTRE.encode()),
+    )
+    (made,) = IMPORTERS["slurm"]().read(given, found := Findings())
+    assert made.fields["data"] == {"lustre": {"path": "/c", "subPath": "x/b"}}
+    assert [one.message for one in found] == []
