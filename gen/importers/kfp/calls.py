@@ -20,40 +20,19 @@ from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
 from gen.importers.kfp.losses import (
     IS_TRUE,
     OF_ITEMS,
-    PRINTED,
     Loss,
     lost_condition,
     lost_field,
     lost_files,
     lost_of_function,
     lost_parallelism,
+    lost_uris,
+    moved_outputs,
 )
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
 from gen.kubernetes.objects import Body
 from gen.render.parts.names import most_characters
-
-
-def _in_ir(condition: str) -> str:
-    """A condition in the words of the IR, which has no placeholders of Argo."""
-    text = graph.OUTPUT.sub(r"inputs.parameter_values['pipelinechannel--\1-\3']", condition)
-    return graph.PARAMETER.sub(_IN_IR, graph.INPUT.sub(_IN_IR, text))
-
-
-_IN_IR: Final = r"inputs.parameter_values['\1']"
-
-
-def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
-    """Why a value is unknown that no user of the pipeline gives, and the remedy. Names of objects are no results."""
-    hint = f"set the value in the job{'' if of_name else ', or a parameter of it in `params`'}"
-    if graph.parameters_read(placeholder):
-        return "gen reads no expressions", hint
-    if ".json_escape[" in placeholder:
-        return "only Vertex AI has this function", hint
-    if (made := graph.OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
-        hint = f"{PRINTED}; otherwise {hint}"
-    return "only a run of the pipeline has its value", hint
-
 
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000  # that are read, so that loops in loops end
@@ -215,6 +194,8 @@ class Reader:
         """The tasks around each name of a task."""
         self._several: set[str] = set()
         """Names of tasks in several groups."""
+        self._moved: set[str] = set()
+        """Paths of artifacts that their functions have elsewhere."""
 
     def read(self) -> list[Call]:
         """The calls from the entry on. A document without one has each of its templates once. The second reading knows
@@ -228,7 +209,7 @@ class Reader:
             most = most_of_step({"kind": "batch"}) if programs else _MAX_NAMES
             self._most = max(most - len(label(self.pipeline.name, "pipeline")), most // 2)
         self._only = self.pipeline.name if [one.task for one in self.calls.values()] == ["main"] else ""
-        self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
+        self.calls, self.lost, self.left, self._tasks, self._moved = {}, [], {}, 0, set()
         self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
         return [self._with_claims(one) for one in self._read()]
 
@@ -277,6 +258,7 @@ class Reader:
         }
         lost_here = [*lost_of_function(leaf.files, leaf.words, leaf.component, uris)]
         lost_here += lost_files(words, leaf.files, leaf.pod, uris)
+        lost_here += lost_uris(words, leaf.files, uris, self._moved)
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -290,6 +272,7 @@ class Reader:
             lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *lost_here, *scope.lost),
         )
         made_here = artifacts_of(leaf, self._folder(name, task), values)
+        self._moved.update(*(made_here[one] for one in moved_outputs(leaf.files, leaf.component)))
         return _Ends(last=(name,), every=(name,), artifacts=made_here)
 
     def _free(self, wanted: str, path: tuple[str, ...]) -> str:
@@ -409,7 +392,7 @@ class Reader:
             condition = graph.with_item(graph.with_values(task.condition, own), item)
             status = graph.status_in(condition)
             true = graph.holds(graph.with_defaults(condition, self.pipeline.parameters))
-            shown = _in_ir(condition) if "" in self.pipeline.templates else condition
+            shown = graph.in_ir(condition) if "" in self.pipeline.templates else condition
             names = graph.PARAMETER.findall(graph.with_values(task.condition, {**inner.values, **parts}))
             if condition and true is False:
                 whose = f" for the item `{graph.as_text(item)[:_MAX_NAMES]}`" if item is not graph.NO_ITEM else ""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct, field
 
 from gen.base import Route, at, regex
-from gen.importers.kfp.losses import Loss
+from gen.importers.kfp.losses import PRINTED, Loss
 from gen.kubernetes.objects import Body
 
 if TYPE_CHECKING:
@@ -255,6 +255,27 @@ def named_in_ir(placeholder: str) -> str:
         return f"the output `{made[3]}` of task `{made[1]}`"
     ended = STATUS.fullmatch(placeholder)
     return f"the status of task `{ended[1]}`" if ended is not None else ""
+
+
+def in_ir(condition: str) -> str:
+    """A condition in the words of the IR, which has no placeholders of Argo."""
+    text = OUTPUT.sub(r"inputs.parameter_values['pipelinechannel--\1-\3']", condition)
+    return PARAMETER.sub(_IN_IR, INPUT.sub(_IN_IR, text))
+
+
+_IN_IR: Final = r"inputs.parameter_values['\1']"
+
+
+def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
+    """Why a value is unknown that no user of the pipeline gives, and the remedy. Names of objects are no results."""
+    hint = f"set the value in the job{'' if of_name else ', or a parameter of it in `params`'}"
+    if parameters_read(placeholder):
+        return "gen reads no expressions", hint
+    if ".json_escape[" in placeholder:
+        return "only Vertex AI has this function", hint
+    if (made := OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
+        hint = f"{PRINTED}; otherwise {hint}"
+    return "only a run of the pipeline has its value", hint
 
 
 def with_item(text: str, item: object) -> str:

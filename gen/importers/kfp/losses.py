@@ -25,6 +25,8 @@ HINTS: Final = {
     "write its path there in place of the URI",
     "volume": "add its volume to `data` of the step, if the image does not have the file",
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
+    "uri": "the function that makes it sets its URI or its path, which only Kubeflow Pipelines hands on: write what it "
+    "sets in place of the path of the artifact",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
     "loop": "write its steps for each item, or a loop in their commands",
     "parallel": "all items run at once: let the steps of one need those of the one before, if too many would run",
@@ -55,6 +57,7 @@ class Loss(Struct, frozen=True, kw_only=True):
         "store",
         "volume",
         "metadata",
+        "uri",
         "output",
         "loop",
         "parallel",
@@ -164,10 +167,79 @@ def _origins(nodes: Iterable[ast.AST], artifacts: Iterable[str]) -> dict[str, st
     return {**{name: name for name in artifacts}, **{_name(one.target): _name(one.iter) for one in loops}}
 
 
-def _read_files(files: Mapping[str, str], artifacts: Collection[str]) -> set[str]:
-    """The inputs of functions in Python that may read files: which use more of them than their URI or their metadata,
-    or hand them on.
+_URIS: Final = names("custom_path path uri")
+
+
+def moved_outputs(files: Mapping[str, str], component: object) -> set[str]:
+    """The artifacts whose URI or path a function in Python sets: `_set_path` in `kfp/dsl/types/artifact_types.py`, and
+    `mergeRuntimeArtifacts` in `backend/src/v2/component/launcher_v2.go` of kubeflow/pipelines. A function with those
+    that it returns cannot be told which is which.
     """
+    made = as_mapping(at(component, "outputDefinitions", "artifacts"))
+    nodes = (_nodes(files) if made else []) or []
+    given = {name for one in nodes if isinstance(one, ast.arg) for name in (one.arg, _OF_PATH.sub("", one.arg))}
+    returned = set(made) - given
+    types = {str(at(one, "artifactType", "schemaTitle")).rpartition(".")[2] for one in made.values()}
+    assigned: dict[str, list[ast.expr]] = {}
+    for one in nodes:
+        for target in one.targets if isinstance(one, ast.Assign) else ():
+            assigned.setdefault(_name(target), []).append(one.value)  # type: ignore[attr-defined]
+    stored = {
+        _name(one.value)
+        for one in nodes
+        if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and one.attr in _URIS
+    }
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    new = [one for one in calls if _last_name(one.func) in types]
+    is_returned = any(isinstance(one, ast.Return) and one.value is not None for one in nodes)
+    if returned and is_returned:
+        uris = [uri for one in new if (uri := _argument(one, 1, "uri")) is not None]
+        uris = [value for one in uris for value in assigned.get(_name(one), [one])]
+        uris = uris if new else [one for one in calls if _last_name(one.func) == _OF_TASK]
+        again = any(value in new for name in stored for value in assigned.get(name, ()))
+        if again or not (new or uris) or not all(_is_own(one, returned) for one in uris):
+            stored |= returned
+    return stored & set(made)
+
+
+_OF_TASK: Final = "get_uri"
+_OF_PATH: Final = regex("_(?:path|file)$")
+"""Ends of names of arguments that the names of their outputs do not have."""
+
+
+def _is_own(uri: ast.expr, outputs: Container[str]) -> bool:
+    """Whether a URI is that of one of these outputs: in the folder of the task, with the name of the output."""
+    if not isinstance(uri, ast.Call) or _last_name(uri.func) != _OF_TASK:
+        return isinstance(uri, ast.Constant) and not uri.value
+    suffix = _argument(uri, 0, "suffix")
+    return (suffix.value if isinstance(suffix, ast.Constant) else None if suffix else "Output") in outputs
+
+
+def _argument(call: ast.Call, place: int, name: str) -> ast.expr | None:
+    return next((one.value for one in call.keywords if one.arg == name), (*call.args, *[None] * 2)[place])
+
+
+def _last_name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else _name(function)
+
+
+def lost_uris(
+    words: Iterable[str], files: Mapping[str, str], uris: Mapping[str, Sequence[str]], moved: Container[str]
+) -> Iterator[Loss]:
+    """The losses of a program that uses the URIs or the files of artifacts, of which functions set those in `moved`."""
+    used = (
+        _read_files(files, uris, _NO_URI) if files else {one[1] for word in words for one in _PLACE_OF.finditer(word)}
+    )
+    for name in uris:
+        if name in used and any(uri in moved for uri in uris[name]):
+            yield Loss(what=f"the URI of the artifact `{name}`", reason="uri")
+
+
+def _read_files(files: Mapping[str, str], artifacts: Collection[str], others: Collection[str] = ()) -> set[str]:
+    """The inputs of functions in Python that may read files: which use more of them than their URI or their metadata,
+    or `others`, or hand them on.
+    """
+    others = others or _OF_ARTIFACT
     nodes = _nodes(files)
     if nodes is None or any("InputPath" in source for source in files.values()):
         return set(artifacts)
@@ -183,7 +255,7 @@ def _read_files(files: Mapping[str, str], artifacts: Collection[str]) -> set[str
         if isinstance(outer, ast.Call):
             return _name(outer.func) not in _WITHOUT_FILES
         if isinstance(outer, ast.Attribute):
-            return outer.attr not in _OF_ARTIFACT
+            return outer.attr not in others
         return not isinstance(outer, _TESTS)
 
     used = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
@@ -191,7 +263,8 @@ def _read_files(files: Mapping[str, str], artifacts: Collection[str]) -> set[str
 
 
 _WITHOUT_FILES: Final = names("bool len print repr str type")
-_OF_ARTIFACT: Final = names("metadata name schema_title schema_version uri")
+_NO_URI: Final = names("metadata name schema_title schema_version")
+_OF_ARTIFACT: Final = _NO_URI | {"uri"}
 _TESTS: Final = (
     ast.For,
     ast.comprehension,
@@ -204,7 +277,7 @@ _TESTS: Final = (
 
 
 _URI: Final = regex(r"(?s)[a-z][a-z0-9+.-]*://.*")
-_PATH_OF: Final = regex(r"""\$\.inputs\.artifacts\[['"]([\w.-]+)['"]\]\.path""")
+_PLACE_OF: Final = regex(r"""\$\.inputs\.artifacts\[['"]([\w.-]+)['"]\]\.(path|uri)""")
 
 
 def lost_files(
@@ -218,7 +291,11 @@ def lost_files(
         for container in as_list(at(pod, "containers"))
         for one in as_list(at(container, "volumeMounts"))
     ]
-    read = _read_files(files, uris) if files else {match[1] for word in words for match in _PATH_OF.finditer(word)}
+    read = (
+        _read_files(files, uris)
+        if files
+        else {match[1] for word in words for match in _PLACE_OF.finditer(word) if match[2] == "path"}
+    )
     for name in (one for one in uris if one in read):
         for uri in uris[name]:
             if _URI.fullmatch(uri):

@@ -19,7 +19,7 @@ from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.calls import expression, param_name, why_unknown
+from gen.importers.kfp.calls import expression, param_name
 from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
@@ -145,7 +145,7 @@ class _Known(Struct, frozen=True, kw_only=True):
                 message = f"{what} has no value"
                 hint = remedy_without_value(name, _name_of(unknown), of_function=bool(leaf.component and leaf.files))
             else:
-                why, hint = why_unknown(unknown, of_name=self.names)
+                why, hint = graph.why_unknown(unknown, of_name=self.names)
                 message = f"{what} is not carried: {why}"
             found.warning(NOT_CARRIED, self.place, message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
@@ -304,3 +304,54 @@ def test_metadata_of_an_artifact_without_a_value_are_no_loss() -> None:
     executor["container"]["command"][-1] = "\ndef use(a=None, b=None):\n    print(a.metadata)\n"
     (job,), _ = read(document)
     assert job.obstacles == ()
+
+
+_OPEN: Final = "open(rows.path)"
+
+
+@for_each(
+    ("maker", "reader", "is_lost"),
+    [
+        ("rows: Output[Dataset]):\n    rows.uri = 'gs://bucket/data.csv'", _OPEN, True),
+        ("rows: Output[Dataset]):\n    rows.path += '.csv'", "print(rows.uri)", True),
+        ("rows: Output[Dataset]):\n    rows.path += '.csv'", "print(rows.name)", False),
+        ("rows: Output[Dataset], o=None):\n    o.uri = rows.path", _OPEN, False),
+        ("rows_path: OutputPath('Dataset')):\n    return 1", _OPEN, False),
+        (") -> Dataset:\n    return Dataset(uri='s3://b/d.csv')", _OPEN, True),
+        (") -> Dataset:\n    return dsl.Dataset('rows', dsl.get_uri('train.csv'))", _OPEN, True),
+        (") -> Dataset:\n    return Dataset(uri=dsl.get_uri())", _OPEN, True),
+        (") -> Dataset:\n    return Dataset(uri=dsl.get_uri(suffix='rows'))", _OPEN, False),
+        (") -> Dataset:\n    uri = get_uri('rows')\n    return Dataset(uri=uri)", _OPEN, False),
+        (") -> Dataset:\n    uri = get_uri('rows') + '.csv'\n    return Dataset(uri=uri)", _OPEN, True),
+        (") -> Dataset:\n    a = Dataset(uri=get_uri('rows'))\n    a.path = 'x'\n    return a", _OPEN, True),
+        ("a: Input[Dataset]) -> Dataset:\n    return a", _OPEN, True),
+    ],
+)
+def test_a_reader_of_an_artifact_whose_uri_a_function_sets_cannot_run(maker: str, reader: str, is_lost: bool) -> None:
+    document = deepcopy(FUNCTIONS)
+    executors = document["deploymentSpec"]["executors"]
+    executors["exec-prepare"]["container"]["command"][-1] = f"\ndef prepare({maker}\n"
+    executors["exec-train"]["container"]["command"][-1] = f"\ndef train(rows: Input[Dataset]):\n    {reader}\n"
+    (job,), _ = read(document)
+    message = "the URI of the artifact `rows` of step `train` is not carried"
+    assert [one.message for one in job.obstacles] == [message] * is_lost
+    container = {"image": "a:1", "command": ["cat", "{{$.inputs.artifacts['rows'].path}}"]}
+    executors["exec-train"]["container"] = container
+    (job,), _ = read(document)
+    assert [one.message for one in job.obstacles] == [message] * (is_lost or ".name" in reader)
+
+
+def test_the_output_of_a_function_without_a_name_keeps_its_uri() -> None:
+    document = json.loads(json.dumps(FUNCTIONS).replace('"rows": {"artifactType"', '"Output": {"artifactType"'))
+    document["root"]["dag"]["tasks"]["train"]["inputs"]["artifacts"] = {
+        "Output": {"taskOutputArtifact": {"producerTask": "prepare", "outputArtifactKey": "Output"}}
+    }
+    executors = document["deploymentSpec"]["executors"]
+    source = "\ndef prepare() -> Dataset:\n    return Dataset(uri=dsl.get_uri())\n"
+    executors["exec-prepare"]["container"]["command"][-1] = source
+    executors["exec-train"]["container"]["command"][-1] = "\ndef train(Output):\n    open(Output.path)\n"
+    (job,), _ = read(document)
+    assert job.obstacles == ()
+    executors["exec-prepare"]["container"]["command"][-1] = source.replace("uri()", "uri('x')")
+    (job,), _ = read(document)
+    assert len(job.obstacles) == 1
