@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
-from gen.importers.kfp.claims import Around, on_kubernetes, with_workspace
+from gen.importers.kfp.claims import OF_CLAIM, Around, on_kubernetes, with_workspace
 from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
 from gen.importers.kfp.losses import (
@@ -97,21 +97,27 @@ class Call(Struct, frozen=True, kw_only=True):
     lost: tuple[Loss, ...] = ()
 
 
-def claim_of(call: Call) -> dict[str, str]:
-    """The name of the claim that a step creates, its size, its class and its access mode, as far as they are known."""
+def claim_of(call: Call, parameters: Mapping[str, str]) -> dict[str, str]:
+    """The name of the claim that a step creates, its size, its class and its access mode, as far as they are known.
+    `others` are fields that no volume of an overlay has; `unknown` is the part of the name that only a run has.
+    """
     claim, given = call.leaf.claim, call.values
     if "inputs" in claim:  # of version 2
         name = given.get("pvc_name") or given.get("pvc_name_suffix", "")
         storage_class = given.get("storage_class_name") or given.get("storage_class", "")
         found = {"size": given.get("size", ""), "storageClass": storage_class}
         modes = given.get("access_modes", "")
+        others = " ".join(key for key, text in given.items() if key not in OF_CLAIM and text not in ("", "{}", "null"))
     else:
-        name, modes = claim["name"], claim["accessModes"]
+        name, modes, others = claim["name"], claim["accessModes"], claim["others"]
         found = {key: claim[key] for key in ("size", "storageClass")}
     texts = {"name": name, "accessModes": modes, **found}
     texts = {key: graph.with_item(graph.with_values(text, given), call.item) for key, text in texts.items()}
+    texts = {key: graph.with_defaults(text, parameters) for key, text in texts.items()}
     known = {key: "" if graph.PLACEHOLDER.search(text) else text for key, text in texts.items()}
-    return {**known, "name": label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)}
+    unknown = graph.PLACEHOLDER.search(graph.OF_RUN.sub("", texts["name"]))
+    named = label(graph.PLACEHOLDER.sub("", texts["name"]), call.name)
+    return {**known, "name": named, "others": others, "unknown": unknown[0] if unknown is not None else ""}
 
 
 def _is_optional(template: graph.Leaf | graph.Group | None, name: str) -> bool:
@@ -347,7 +353,10 @@ class Reader:
         claim = at(volume, "persistentVolumeClaim")
         match = graph.OUTPUT.fullmatch(str(at(claim, "claimName")))
         made = [one for one in self.calls.values() if match is not None and one.task == match[1] and one.leaf.claim]
-        return {**volume, "persistentVolumeClaim": {"claimName": claim_of(made[-1])["name"]}} if made else volume
+        return {**volume, "persistentVolumeClaim": {"claimName": self._claim(made[-1])}} if made else volume
+
+    def _claim(self, call: Call) -> str:
+        return claim_of(call, self.pipeline.parameters)["name"]
 
     def _of_outputs(self, text: str, ends: Mapping[str, _Ends]) -> str:
         """A text with the paths of artifacts, in a list of those of a loop, and names of objects and claims."""
@@ -362,7 +371,7 @@ class Reader:
             if len(calls) == 1 and calls[0].leaf.manifest and match[3] in calls[0].leaf.named:
                 return f"{graph.RUN_ID}-{calls[0].name}"
             is_claim = len(calls) == 1 and calls[0].leaf.claim and match[3].endswith("name")
-            return claim_of(calls[0])["name"] if is_claim else match[0]
+            return self._claim(calls[0]) if is_claim else match[0]
 
         return graph.OUTPUT.sub(known, text)
 

@@ -38,12 +38,23 @@ def claim_in(manifest: str) -> Body:
     body = read.documents[0] if read is not None and len(read.documents) == 1 else None
     if at(body, "kind") != _CLAIM:
         return {}
+    fields = {**present(**{name: at(body, "metadata", name) for name in _NAMES}), **as_mapping(at(body, "spec"))}
     return {
         "name": str(at(body, "metadata", "name") or ""),
         "size": str(at(body, "spec", "resources", "requests", "storage") or ""),
         "storageClass": str(at(body, "spec", "storageClassName") or ""),
         "accessModes": json.dumps(as_texts(at(body, "spec", "accessModes"))),
+        "others": " ".join(name for name, one in fields.items() if name not in OF_CLAIM and one not in _PLAIN),
     }
+
+
+OF_CLAIM: Final = frozenset(
+    {"pvc_name", "pvc_name_suffix", "size", "storage_class", "storage_class_name", "access_modes"}  # of version 2
+    | {"resources", "storageClassName", "accessModes"}
+)
+"""Fields of claims that volumes of an overlay have."""
+_NAMES: Final = ("annotations", "labels")
+_PLAIN: Final = (None, "", "Filesystem")
 
 
 _PLATFORMS: Final[tuple[Route, ...]] = ((), ("pipeline_spec", "platform_spec"), ("spec", "platformSpec"))
@@ -88,21 +99,34 @@ def with_workspace(leaf: Leaf, made: Leaf, values: Mapping[str, str], before: Co
 
 
 def volume_of(claim: Mapping[str, str]) -> Fields:
-    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows."""
-    if not claim["storageClass"] or not claim["size"]:
+    """The volume of an overlay that creates a claim; none without a StorageClass, which only the cluster knows, or
+    with fields that decide which data are on it.
+    """
+    if not claim["storageClass"] or not claim["size"] or not set(claim.get("others", "").split()) <= {*_NAMES}:
         return {}
     return present(size=claim["size"], storageClass=claim["storageClass"], accessModes=_modes(claim))
 
 
 def of_claim(claim: Mapping[str, str], task: str, mounted: Collection[str]) -> tuple[str, str]:
     """The finding about a claim that a task creates, and its remedy. `mounted` are the volumes of all jobs."""
-    message = f"step `{task}` creates the claim `{claim['name']}` in each run, and gen never deletes data"
-    if claim["name"] not in mounted:
-        return message, "create the claim if other programs use it; no step mounts it"
-    named = f"the jobs mount the volume `{claim['name']}` of the overlay"
+    name, others = claim["name"], [f"`{one}`" for one in claim["others"].split()]
+    given, hint = PARAMETER.fullmatch(claim["unknown"]), ""
+    named = "a claim" if claim["unknown"] else f"the claim `{name}`"
+    message = f"step `{task}` creates {named} in each run, and gen never deletes data"
+    if claim["unknown"]:
+        why = f"the parameter `{given[1]}` has no value" if given else "only a run of the pipeline has it"
+        message = f"{message}; its name is not carried: {why}"
+        hint = f"add `--define {given[1]}=VALUE` to give it one; " if given else ""
+    if others:
+        message = f"{message}; the overlay sets no {' and no '.join(others)} of it"
+    if name not in mounted:
+        return message, f"{hint}create the claim if other programs use it; no step mounts it"
+    use = f"the jobs mount the volume `{name}` of the overlay"
     if not volume_of(claim):
-        named = f"create the claim{_form_of(claim)}, or set `size` and `storageClass` of its volume in the overlay"
-    return message, f"{named}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
+        use = f"create the claim{f' `{name}`' if others or hint else ''}{_form_of(claim)}"
+        use += f" and with {' and '.join(others)}" if others else ", or set `size` and `storageClass` of its volume"
+        use += "" if others else " in the overlay"
+    return message, f"{hint}{use}; runs share it, so write to folders `{{{{ run.id }}}}` on it"
 
 
 def with_volumes(overlay: Fields, volumes: Mapping[str, Fields]) -> Fields:

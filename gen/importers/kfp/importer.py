@@ -343,18 +343,15 @@ def _imported(
         every.append(CallJobs(call=replace(call, lost=(*call.lost, *ends)), place=place, parts=parts))
     found.extend(of_steps(said, several=sum(len(made.parts) for made in every) > 1))
     mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
+    claims = {one.name: claim_of(one, pipeline.parameters) for one in reader.calls.values() if one.leaf.claim}
     known: dict[Loss, Diagnostic] = {}
     every = [
-        replace(made, obstacles=tuple(_report(made, mounted, partial(read.place, number), known, found)))
+        replace(made, obstacles=tuple(_report(made, claims, mounted, partial(read.place, number), known, found)))
         for made in every
     ]
     for message, hint, route in losses_of_all(pipeline.lost, pipeline.route, optional_of(pipeline)):
         found.warning(NOT_CARRIED, read.place(number, route), message, hint)
-    volumes = {
-        claim["name"]: volume
-        for call in reader.calls.values()
-        if call.leaf.claim and (claim := claim_of(call)) and (volume := volume_of(claim))
-    }
+    volumes = {one["name"]: volume for one in claims.values() if (volume := volume_of(one))}
     for (what, route), names in reader.left.items():
         found.warning(NOT_CARRIED, read.place(number, route), what, remedy_of_left(names))
     for what, route in reader.lost:
@@ -420,17 +417,18 @@ def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:
 
 def _report(
     made: CallJobs,
+    claims: Mapping[str, Mapping[str, str]],
     mounted: set[str],
     place_of: Callable[[Route], Location],
     known: dict[Loss, Diagnostic],
     found: Findings,
 ) -> Iterator[Diagnostic]:
-    """Report what no job has of a step; the findings without which it cannot run. `mounted` are volumes of all jobs;
-    `known` are findings about tasks, which other steps share.
+    """Report what no job has of a step; the findings without which it cannot run. `claims` are those that steps create;
+    `mounted` are volumes of all jobs; `known` are findings about tasks, which other steps share.
     """
     call = made.call
-    if call.leaf.claim:
-        found.warning(NOT_CARRIED, made.place, *of_claim(claim_of(call), call.task, mounted))
+    if call.name in claims:
+        found.warning(NOT_CARRIED, made.place, *of_claim(claims[call.name], call.task, mounted))
         return
     if not made.parts:
         message, hint, needed = without_job(call.leaf, call.task)

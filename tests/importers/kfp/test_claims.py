@@ -91,3 +91,84 @@ def test_other_settings_of_a_pipeline_are_reported() -> None:
         "the workspace of the pipeline is not carried",
     }
     assert "data" not in job.fields
+
+
+_CREATES = "step `claim` creates the claim `rows` in each run, and gen never deletes data"
+_UNNAMED = "step `claim` creates a claim in each run, and gen never deletes data; its name is not carried"
+_VOLUME: dict[str, Any] = {"size": "5Gi", "storageClass": "fast"}
+
+
+def with_created(given: dict[str, Any], define: dict[str, str]) -> tuple[dict[str, Any], Any, str, str]:
+    """The volumes of a pipeline whose task creates a claim with these inputs, what is mounted, and the finding."""
+    constants = {"pvc_name": "rows", "size": "5Gi", "storage_class_name": "fast"}
+    inputs = {name: {"runtimeValue": {"constant": value}} for name, value in constants.items()} | given
+    output = {"taskOutputParameter": {"producerTask": "claim", "outputParameterKey": "name"}}
+    named = {"parameters": {"claim": {"parameterType": "STRING"}, "gb": {"defaultValue": "7Gi"}}}
+    program = {"container": {"image": "a:1", "command": ["train"]}}
+    document = {
+        "pipelineInfo": {"name": "flow"},
+        "components": {name: {"executorLabel": name} for name in ("claim", "g", "t")},
+        "deploymentSpec": {"executors": {"claim": {"container": {"image": "argostub/createpvc"}}, "t": program}},
+        "root": {
+            "inputDefinitions": named,
+            "dag": {
+                "tasks": {
+                    "claim": {"componentRef": {"name": "claim"}, "inputs": {"parameters": inputs}},
+                    "t": {"componentRef": {"name": "t"}, "dependentTasks": ["claim"]},
+                }
+            },
+        },
+    }
+    settings = {"t": {"pvcMount": [{"mountPath": "/rows", "pvcNameParameter": output}]}}
+    platforms = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": settings}}}}
+    (job,), (finding,) = read(document, platforms, define=define)
+    return job.overlay["volumes"], job.fields["data"], finding.message, finding.hint
+
+
+@for_each(
+    ("given", "volume", "needed"),
+    [
+        ({"data_source": {"kind": "VolumeSnapshot", "name": "snap"}}, None, "data_source"),
+        ({"volume_name": "pv1"}, None, "volume_name"),
+        ({"annotations": {"a/b": "c"}}, _VOLUME, "annotations"),
+        ({"annotations": {}, "volume_name": "", "access_modes": ["a"]}, {**_VOLUME, "accessModes": ["a"]}, ""),
+    ],
+)
+def test_a_claim_with_other_data_must_exist(given: dict[str, Any], volume: dict[str, Any], needed: str) -> None:
+    inputs = {name: {"runtimeValue": {"constant": value}} for name, value in given.items()}
+    volumes, data, message, hint = with_created(inputs, {})
+    assert (volumes, data) == ({"rows": volume or {"claim": "rows"}}, {"rows": "/rows"})
+    assert message == (f"{_CREATES}; the overlay sets no `{needed}` of it" if needed else _CREATES)
+    created = f"create the claim `rows` of 5Gi and with `{needed}`; "
+    assert hint.startswith("the jobs mount the volume `rows` of the overlay; " if volume else created)
+
+
+@for_each(
+    ("given", "define", "name", "size", "message"),
+    [
+        ({"size": {"componentInputParameter": "gb"}}, {}, "rows", "7Gi", _CREATES),
+        ({"size": {"componentInputParameter": "gb"}}, {"gb": "9Gi"}, "rows", "9Gi", _CREATES),
+        ({"pvc_name": {"componentInputParameter": "claim"}}, {"claim": "rows"}, "rows", "5Gi", _CREATES),
+        (
+            {"pvc_name": {"componentInputParameter": "claim"}},
+            {},
+            "claim",
+            "5Gi",
+            f"{_UNNAMED}: the parameter `claim` has no value",
+        ),
+        (
+            {"pvc_name": {"taskOutputParameter": {"producerTask": "g", "outputParameterKey": "n"}}},
+            {},
+            "claim",
+            "5Gi",
+            f"{_UNNAMED}: only a run of the pipeline has it",
+        ),
+    ],
+)
+def test_the_name_and_the_size_of_a_claim_can_be_parameters(
+    given: dict[str, Any], define: dict[str, str], name: str, size: str, message: str
+) -> None:
+    volumes, data, said, hint = with_created(given, define)
+    assert (volumes, data) == ({name: {**_VOLUME, "size": size}}, {name: "/rows"})
+    assert said == message
+    assert hint.startswith("add `--define claim=VALUE`") == message.endswith("no value")

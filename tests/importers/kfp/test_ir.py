@@ -416,6 +416,18 @@ def test_a_claim_of_version_1_is_a_volume_of_the_overlay() -> None:
     assert [one.hint for one in found] == ["create the claim if other programs use it; no step mounts it"]
 
 
+def test_a_claim_of_version_1_with_other_data_must_exist() -> None:
+    source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "snap"}
+    spec = {"storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}, "volumeMode": "Filesystem"}
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "rows"}, "spec": {**spec, "dataSource": source}}
+    made = {"name": "claim", "resource": {"action": "create", "manifest": json.dumps({"apiVersion": "v1", **claim})}}
+    train = program("train", volumes=[{"name": "rows", "persistentVolumeClaim": {"claimName": "rows"}}])
+    train["container"]["volumeMounts"] = [{"name": "rows", "mountPath": "/rows"}]
+    (job,), found = read(workflow(dag(task("claim"), task("train", dependencies=["claim"])), made, train))
+    assert job.overlay["volumes"] == {"rows": {"claim": "rows"}}
+    assert [one.message.partition("; ")[2] for one in found] == ["the overlay sets no `dataSource` of it"]
+
+
 @for_each(
     ("spec", "expected"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -45,9 +46,9 @@ def ir(*words: str) -> dict[str, Any]:
     }
 
 
-def read(*documents: Any) -> tuple[list[ImportedJob], list[Any]]:
-    found = Findings()
-    given = ImportInput(file="p.yaml", text="\n---\n".join(map(json.dumps, documents)), otherwise="team")
+def read(*documents: Any, define: Mapping[str, str] | None = None) -> tuple[list[ImportedJob], list[Any]]:
+    found, text = Findings(), "\n---\n".join(map(json.dumps, documents))
+    given = ImportInput(file="p.yaml", text=text, otherwise="team", define=dict(define or {}))
     jobs = list(IMPORTERS["kfp"]().read(given, found))
     for job in jobs:
         check_text(job, text_of(job, ""), found)
