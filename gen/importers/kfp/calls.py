@@ -200,6 +200,8 @@ class Reader:
         """The tasks around each name of a task."""
         self._several: set[str] = set()
         """Names of tasks in several groups."""
+        self._imported: dict[str, Body | None] = {}
+        """Metadata of artifacts of importers, by their URIs; None if they are not known."""
         self._moved: set[str] = set()
         """Paths of artifacts that their functions have elsewhere."""
 
@@ -215,7 +217,8 @@ class Reader:
             most = most_of_step({"kind": "batch"}) if programs else _MAX_NAMES
             self._most = max(most - len(label(self.pipeline.name, "pipeline")), most // 2)
         self._only = self.pipeline.name if [one.task for one in self.calls.values()] == ["main"] else ""
-        self.calls, self.lost, self.left, self._tasks, self._moved = {}, [], {}, 0, set()
+        self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
+        self._imported, self._moved = {}, set()
         self._several = {name for name, paths in self._homes.items() if len(paths) > 1}
         return [self._with_claims(one) for one in self._read()]
 
@@ -254,7 +257,8 @@ class Reader:
         values = {**leaf.defaults, **scope.values}
         parameters = self.pipeline.parameters
         leaf = on_kubernetes(leaf, Around(values=scope.around, absent=scope.absent, parameters=parameters))
-        words, made = leaf.words, with_files(leaf, self._folder(name, task), values, parameters)
+        metadata = {uri: known for uri, known in self._imported.items() if known is not None}
+        words, made = leaf.words, with_files(leaf, self._folder(name, task), values, parameters, metadata)
         leaf = with_workspace(leaf, made, values, [(one.task, one.leaf.pod) for one in self.calls.values()])
         uris = {
             key.removeprefix(ARTIFACT): [str(one) for one in graph.items_of(text) or [text]]
@@ -262,7 +266,12 @@ class Reader:
             if key.startswith(ARTIFACT)
             for text in [graph.with_defaults(value, parameters)]
         }
-        lost_here = [*lost_of_function(leaf.files, leaf.words, leaf.component, uris)]
+        imported = {
+            key.removeprefix(ARTIFACT): set(every) <= metadata.keys()
+            for key, value in values.items()
+            if key.startswith(ARTIFACT) and set(every := graph.items_of(value) or [value]) & self._imported.keys()
+        }
+        lost_here = [*lost_of_function(leaf.files, leaf.words, leaf.component, uris, imported)]
         lost_here += lost_files(words, leaf.files, leaf.pod, uris)
         lost_here += lost_uris(words, leaf.files, uris, self._moved)
         self.calls[name] = Call(
@@ -278,6 +287,9 @@ class Reader:
             lost=(*map(lost_field, (*leaf.lost, *retries.lost)), *lost_here, *scope.lost),
         )
         made_here = artifacts_of(leaf, self._folder(name, task), values)
+        for uri in {uri for uris in made_here.values() for uri in uris} if leaf.imports else ():
+            same = self._imported.get(uri, leaf.imported) == leaf.imported
+            self._imported[uri] = leaf.imported if same else None
         self._moved.update(*(made_here[one] for one in moved_outputs(leaf.files, leaf.component)))
         return _Ends(last=(name,), every=(name,), artifacts=made_here)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
 
-from gen.base import Route, at, regex
+from gen.base import Route, as_list, as_mapping, at, regex
 from gen.importers.kfp.losses import PRINTED, Loss
 from gen.kubernetes.objects import Body
 
@@ -139,6 +139,8 @@ class Leaf(Struct, frozen=True, kw_only=True):
     """Settings of its pod on Kubernetes, which can name inputs of the graph around it."""
     imports: str = ""
     """The URI of the artifact that it only registers, without a container."""
+    imported: Body | None = None
+    """Metadata of that artifact; None if only a run has them."""
     fixed: tuple[str, ...] = ()
     """Parameters of the pipeline with a value in its pod."""
     set_by: Mapping[str, str] = field(default_factory=dict)
@@ -247,6 +249,20 @@ def of_ir(text: str) -> str:
     return _INPUT_OF_IR.sub(lambda match: f"{{{{inputs.parameters.{match[1]}}}}}", text)
 
 
+def imported(importer: object) -> tuple[str, Body | None]:
+    """The URI that an importer registers, a constant or an input of its component, and its metadata if they are
+    constants.
+    """
+    uri, metadata = at(importer, "artifactUri"), whole(as_mapping(at(importer, "metadata")))
+    known = None if _NO_CONSTANT.search(json.dumps(metadata)) else metadata
+    if isinstance(name := at(uri, "runtimeParameter"), str):
+        return f"{{{{inputs.parameters.{name}}}}}", known
+    return of_ir(str(at(uri, "constant") or at(uri, "constantValue", "stringValue") or "")), known
+
+
+_NO_CONSTANT: Final = regex(r"\{[{%#]")
+
+
 def named_in_ir(placeholder: str) -> str:
     """An input, an output or a status in the words of the IR, which has no placeholders of Argo; empty for others."""
     if (given := INPUT.fullmatch(placeholder) or PARAMETER.fullmatch(placeholder)) is not None:
@@ -317,6 +333,15 @@ def items_of(text: str) -> tuple[object, ...] | None:
     except (ValueError, RecursionError):
         return None
     return tuple(map(whole, items)) if isinstance(items, list) and 0 < len(items) <= MAX_ITEMS else None
+
+
+def joined(text: str) -> str:
+    """The text of a placeholder `Concat`; other texts as they are."""
+    try:
+        parts = json.loads(text)["Concat"] if text.startswith('{"Concat"') else ()
+    except (ValueError, RecursionError):
+        return text
+    return "".join(joined(one if isinstance(one, str) else json.dumps(one)) for one in as_list(parts)) or text
 
 
 def as_text(value: object) -> str:

@@ -27,7 +27,9 @@ from gen.importers.kfp.graph import (
     Pipeline,
     Task,
     as_text,
+    imported,
     items_of,
+    joined,
     number_of,
     of_ir,
     of_pipeline,
@@ -90,8 +92,9 @@ def pipeline_of_ir(document: Body, platforms: object = None) -> Pipeline | None:
             leaf = _leaf(str(name), component, at(executors, label, "container"), route)
             settings = as_mapping(at(platforms, *_EXECUTORS, label))
             pod = {**leaf.pod, **present(serviceAccountName=account)} if leaf.pod else {}
-            uri = _uri(at(executors, label, "importer"))
-            templates[str(name)] = replace(leaf, pod=pod, settings=settings, imports=uri)
+            uri, metadata = imported(at(executors, label, "importer"))
+            leaf = replace(leaf, pod=pod, settings=settings, imports=uri, imported=metadata)
+            templates[str(name)] = leaf
     given = at(document, "runtimeConfig", "parameterValues") or at(document, "runtime_config", "parameters")
     parameters = _defaults(at(spec, "root")) | {str(name): _constant(one) for name, one in as_mapping(given).items()}
     return Pipeline(
@@ -247,7 +250,7 @@ def _items(loop: object) -> tuple[tuple[object, ...] | None, str, tuple[Loss, ..
 
 def _leaf(name: str, component: object, container: object, route: Route) -> Leaf:
     command = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
-    words = tuple(of_ir(_joined(one)) for one in command)
+    words = tuple(of_ir(joined(one)) for one in command)
     image = str(at(container, "image") or "")
     return Leaf(
         name=name,
@@ -260,14 +263,6 @@ def _leaf(name: str, component: object, container: object, route: Route) -> Leaf
     )
 
 
-def _uri(importer: object) -> str:
-    """The URI that an importer registers: a constant, or an input of its component."""
-    uri = at(importer, "artifactUri")
-    if isinstance(name := at(uri, "runtimeParameter"), str):
-        return f"{{{{inputs.parameters.{name}}}}}"
-    return of_ir(str(at(uri, "constant") or at(uri, "constantValue", "stringValue") or ""))
-
-
 def artifacts_of(leaf: Leaf, step: str, values: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """The paths of the artifacts that a step makes, by name, or their URI."""
     made = as_mapping(at(leaf.component, "outputDefinitions", "artifacts")) if leaf.pod or leaf.imports else {}
@@ -275,8 +270,12 @@ def artifacts_of(leaf: Leaf, step: str, values: Mapping[str, str]) -> dict[str, 
     return {str(name): (with_values(leaf.imports, values) or f"{folder}/{name}",) for name in made}
 
 
-def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str]) -> Leaf:
-    """A component with the paths and the values that the launcher of Kubeflow Pipelines gives it."""
+def with_files(
+    leaf: Leaf, step: str, values: Mapping[str, str], parameters: Mapping[str, str], known: Mapping[str, Body]
+) -> Leaf:
+    """A component with the paths and the values that the launcher of Kubeflow Pipelines gives it. `known` are metadata
+    of artifacts by their URIs.
+    """
     if not leaf.component or not leaf.pod:
         return leaf
     paths = {f"$.inputs.artifacts.{name.removeprefix(ARTIFACT)}": text for name, text in values.items()}
@@ -284,7 +283,7 @@ def with_files(leaf: Leaf, step: str, values: Mapping[str, str], parameters: Map
     paths["$.outputs"] = folder = f"{_FOLDER}/{RUN_ID}/{step}" if parts["artifacts"] else OWN
     outputs = {f"$.outputs.{part}.{name}": f"{folder}/{name}" for part, known in parts.items() for name in known}
     paths |= outputs
-    given = _executor_input(leaf, values, parameters, paths)
+    given = _executor_input(leaf, values, parameters, paths, known)
     container = leaf.pod["containers"][0]
     words = {
         part: [
@@ -370,7 +369,11 @@ def _plain(command: str) -> str:
 
 
 def _executor_input(
-    leaf: Leaf, values: Mapping[str, str], parameters: Mapping[str, str], paths: Mapping[str, str]
+    leaf: Leaf,
+    values: Mapping[str, str],
+    parameters: Mapping[str, str],
+    paths: Mapping[str, str],
+    metadata: Mapping[str, Body],
 ) -> str:
     """The inputs and outputs of a component as the JSON that its program reads."""
     definitions = as_mapping(at(leaf.component, "inputDefinitions", "parameters"))
@@ -386,7 +389,8 @@ def _executor_input(
         for name, one in known.items():
             if (path := paths.get(f"$.{part}s.artifacts.{name}")) is not None:
                 known_type = {"name": name, "type": at(one, "artifactType")}
-                every = [{**known_type, "uri": uri, "metadata": {}} for uri in items_of(path) or [path]]
+                uris = items_of(path) or [path]
+                every = [{**known_type, "uri": uri, "metadata": metadata.get(str(uri), {})} for uri in uris]
                 made[name] = {"artifacts": every}
         return made
 
@@ -428,7 +432,7 @@ def _present(word: str, values: Mapping[str, str]) -> Iterator[str]:
     name = str(chosen.get("InputName"))
     branch = chosen.get("Then" if name in values or f"{ARTIFACT}{name}" in values else "Else") or []
     for one in branch if isinstance(branch, list) else [branch]:
-        yield from _present(of_ir(_joined(one if isinstance(one, str) else json.dumps(one))), values)
+        yield from _present(of_ir(joined(one if isinstance(one, str) else json.dumps(one))), values)
 
 
 def _with_paths(text: str, paths: Mapping[str, str]) -> str:
@@ -438,12 +442,3 @@ def _with_paths(text: str, paths: Mapping[str, str]) -> str:
 _FILE: Final = regex(
     r"""\{\{\$\.(inputs|outputs)\.(artifacts|parameters)\[['"]([\w.-]+)['"]\]\.(?:path|uri|output_file)\}\}"""
 )
-
-
-def _joined(text: str) -> str:
-    """The text of a placeholder `Concat`; other texts as they are."""
-    try:
-        parts = json.loads(text)["Concat"] if text.startswith('{"Concat"') else ()
-    except (ValueError, RecursionError):
-        return text
-    return "".join(_joined(one if isinstance(one, str) else json.dumps(one)) for one in as_list(parts)) or text

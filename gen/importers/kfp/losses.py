@@ -25,6 +25,7 @@ HINTS: Final = {
     "write its path there in place of the URI",
     "volume": "add its volume to `data` of the step, if the image does not have the file",
     "metadata": "read them from `executor_output.json` next to the artifact, which the step that sets them writes",
+    "imported": "write the metadata that its importer gives it in place of `metadata` of the artifact",
     "uri": "the function that makes it sets its URI or its path, which only Kubeflow Pipelines hands on: write what it "
     "sets in place of the path of the artifact",
     "output": f"it is only in `{OWN}` of the pod: print it, or write it to a volume, if it is needed",
@@ -57,6 +58,7 @@ class Loss(Struct, frozen=True, kw_only=True):
         "store",
         "volume",
         "metadata",
+        "imported",
         "uri",
         "output",
         "loop",
@@ -137,9 +139,9 @@ def _least(sign: str, value: str) -> int:
     return number + 1 if sign == ">" else number
 
 
-def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Iterator[Loss]:
+def lost_metadata(files: Mapping[str, str], artifacts: Collection[str], imported: Mapping[str, bool]) -> Iterator[Loss]:
     """The losses of functions in Python that read metadata of these inputs, which only the server of Kubeflow Pipelines
-    hands on from the step that sets them.
+    hands on from the step that sets them. `imported` are those of importers, and whether their metadata are known.
     """
     nodes = (_nodes(files) if artifacts else []) or []
     origins = _origins(nodes, artifacts)
@@ -148,8 +150,9 @@ def lost_metadata(files: Mapping[str, str], artifacts: Collection[str]) -> Itera
         one for one in nodes if isinstance(one, ast.Attribute) and one.attr == "metadata" and id(one) not in written
     ]
     for name in dict.fromkeys(origins.get(_name(one.value), "") for one in read):
-        if name in artifacts:
-            yield Loss(what=f"the metadata of the artifact `{name}`", reason="metadata")
+        if name in artifacts and not imported.get(name):
+            reason: Literal["imported", "metadata"] = "imported" if name in imported else "metadata"
+            yield Loss(what=f"the metadata of the artifact `{name}`", reason=reason)
 
 
 def _nodes(files: Mapping[str, str]) -> list[ast.AST] | None:
@@ -310,14 +313,18 @@ _FIRST_WITH_PATHS: Final = (2, 5)
 
 
 def lost_of_function(
-    files: Mapping[str, str], words: Iterable[str], component: object, uris: Mapping[str, Sequence[str]]
+    files: Mapping[str, str],
+    words: Iterable[str],
+    component: object,
+    uris: Mapping[str, Sequence[str]],
+    imported: Mapping[str, bool],
 ) -> Iterator[Loss]:
     """The losses of a function in Python with artifacts of these URIs. Before version 2.5 of the SDK, one has only a
     path if its URI is that of a store: `_get_path` in `kfp/dsl/types/artifact_types.py`. Its executor makes those of
     outputs.
     """
     made = as_mapping(at(component, "outputDefinitions", "artifacts"))
-    yield from lost_metadata(files, uris)
+    yield from lost_metadata(files, uris, imported)
     pin = next((match for word in words if (match := _PIN.search(word))), None) if files else None
     if pin is not None and (int(pin[2]), int(pin[3])) < _FIRST_WITH_PATHS:
         read = _read_files(files, uris)

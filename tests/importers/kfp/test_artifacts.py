@@ -355,3 +355,42 @@ def test_the_output_of_a_function_without_a_name_keeps_its_uri() -> None:
     executors["exec-prepare"]["container"]["command"][-1] = source.replace("uri()", "uri('x')")
     (job,), _ = read(document)
     assert len(job.obstacles) == 1
+
+
+@for_each(
+    ("metadata", "body", "expected"),
+    [
+        ({"rows": 10.0, "of": {"a": ["b"]}}, "print(rows.metadata['rows'])", {"rows": 10, "of": {"a": ["b"]}}),
+        (None, "print(rows.metadata)", {}),
+        ({"rows": "{{$.inputs.parameters['n']}}"}, "print(rows.metadata)", None),
+        ({"rows": "{{$.inputs.parameters['n']}}"}, "print(rows.uri)", {}),
+    ],
+)
+def test_readers_have_the_metadata_of_an_importer(
+    metadata: dict[str, Any] | None, body: str, expected: dict[str, Any] | None
+) -> None:
+    document = deepcopy(FUNCTIONS)
+    executors = document["deploymentSpec"]["executors"]
+    executors["exec-prepare"] = {"importer": {"artifactUri": {"constant": _BUCKET}, "metadata": metadata}}
+    executors["exec-train"] = _function_with(body)
+    (job,), found = read(document)
+    (artifact,) = input_of(job.fields)["inputs"]["artifacts"]["rows"]["artifacts"]
+    assert artifact["metadata"] == (expected or {})
+    lost = ["the metadata of the artifact `rows` of step `train` is not carried"] * (expected is None)
+    assert [one.message for one in job.obstacles] == lost
+    hints = [one.hint for one in found if one.message in lost]
+    assert hints == ["write the metadata that its importer gives it in place of `metadata` of the artifact"] * len(lost)
+
+
+def test_metadata_of_importers_of_the_same_uri_are_not_mixed_up() -> None:
+    document = deepcopy(FUNCTIONS)
+    executors, tasks = document["deploymentSpec"]["executors"], document["root"]["dag"]["tasks"]
+    executors["exec-prepare"] = {"importer": {"artifactUri": {"constant": _BUCKET}, "metadata": {"n": 1}}}
+    executors["exec-other"] = {"importer": {"artifactUri": {"constant": _BUCKET}, "metadata": {"n": 2}}}
+    document["components"]["comp-other"] = {**document["components"]["comp-prepare"], "executorLabel": "exec-other"}
+    tasks["other"] = {"componentRef": {"name": "comp-other"}}
+    tasks["train"]["dependentTasks"] = ["prepare", "other"]
+    executors["exec-train"] = _function_with("print(rows.metadata)")
+    (job,), _ = read(document)
+    message = "the metadata of the artifact `rows` of step `train` is not carried"
+    assert [one.message for one in job.obstacles] == [message]
