@@ -155,9 +155,7 @@ def _unknown_folder(part: str, source: str, script: BatchValues, lacking: Lackin
     return "its folder is a placeholder" if re.search("<[^<>]+>", source) else why, _OTHER_MOUNT
 
 
-_OF_SUBMIT: Final = (
-    "give the folder of `sbatch` with `--define PWD=VALUE`, or mount a volume of the overlay with `data`"
-)
+_OF_SUBMIT: Final = "give the folder of `sbatch` with `--define PWD=VALUE`, or mount a volume with `data`"
 _SUBMITTED: Final = regex(r"\b(?:pwd|PWD|SLURM_SUBMIT_DIR)\b")
 
 
