@@ -9,6 +9,7 @@ of kubeflow/pipelines.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -292,6 +293,18 @@ def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
     if (made := OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
         hint = f"{PRINTED}; otherwise {hint}"
     return "only a run of the pipeline has its value", hint
+
+
+def short(name: str, of: str) -> str:
+    """A name for a text, with room for a word before it in a label. Long ones end in digits, so that they differ."""
+    if len(name) <= _MAX_LABEL:
+        return name
+    digits = hashlib.sha256(of.encode()).hexdigest()[:_DIGITS]
+    return f"{name[: _MAX_LABEL - _DIGITS - 1].strip('-')}-{digits}"
+
+
+_MAX_LABEL: Final = 50
+_DIGITS: Final = 5
 
 
 def with_item(text: str, item: object) -> str:

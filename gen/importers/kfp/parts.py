@@ -177,7 +177,7 @@ _CHANNEL: Final = "pipelinechannel--"
 def _name_of(placeholder: str) -> str:
     """A text in place of an unknown value, short enough for a label."""
     name = _given_name(placeholder) or next(iter(graph.parameters_read(placeholder)), "")
-    return f"{START}-{label(name or placeholder, 'value')[:50].strip('-')}"
+    return f"{START}-{graph.short(label(name or placeholder, 'value'), placeholder)}"
 
 
 def _with_given(fields: Fields, unknown: Iterable[str]) -> Fields:

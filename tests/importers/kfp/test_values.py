@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from copy import deepcopy
 from typing import Any
 
@@ -416,3 +417,15 @@ def test_a_decision_says_how_to_change_it() -> None:
     own = Findings()
     IMPORTERS["kfp"]().read(given, own)
     assert [one.hint for one in own] == [found[0].hint]
+
+
+def test_values_with_long_names_have_different_names() -> None:
+    outputs = [f"{{{{tasks.make.outputs.parameters.an-output-with-a-long-name-{end}}}}}" for end in ("x", "y")]
+    made = program("make")
+    used = {**program("use"), "inputs": {"parameters": [{"name": "a"}, {"name": "b"}]}}
+    used["container"] = {**used["container"], "command": ["{{inputs.parameters.a}}", "{{inputs.parameters.b}}"]}
+    given = values(a=outputs[0], b=outputs[1])
+    (job,), _ = read(workflow(dag(task("make"), task("use", dependencies=["make"], **given)), made, used))
+    one, other = job.fields["steps"]["use"]["command"]
+    assert one != other
+    assert all(re.fullmatch("change-me-tasks-make-outputs-parameters-an-[a-z-]*[0-9a-f]{5}", x) for x in (one, other))
