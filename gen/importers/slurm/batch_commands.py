@@ -13,7 +13,7 @@ from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
-from gen.importers.slurm.bash_text import with_braces, with_own_program
+from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
 from gen.importers.slurm.expansion import is_known, marked, source_text, sources
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
@@ -43,6 +43,7 @@ FOLLOWED: Final = frozenset({*READERS, "srun"})
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
+_CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\n]")
@@ -200,6 +201,24 @@ class BatchCommands(BatchFunctions):
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))
+
+    def parameter(self, text: str) -> Value:
+        """The value of `${…}`. Only the pod knows an item of an array that one of its lines sets."""
+        item = PARAMETER.fullmatch(text)
+        name, index = (item["name"], item["index"]) if item is not None and not item["indirect"] else ("", None)
+        if item is None or index in (None, "@", "*") or not self.is_of_shell(name):
+            return super().parameter(text)
+        if name in self.keyed:
+            key = source_text(self.value(index))
+        else:
+            key = without_brackets(_CALCULATED.sub(r"\1", source_text(self.arithmetic(index))))
+            if key == "0" and not (item["length"] or item["rest"]):
+                return self.variables[name]  # `$A` is its first item
+        return marked(f"${{{item['length'] or ''}{name}[{key}]{self.residual(item['rest'])}}}")
+
+    def is_of_shell(self, name: str) -> bool:
+        """Whether a line of the pod sets a variable."""
+        return name in self.kept | self.from_text and self.variables.get(name) == marked(f"${name}")
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""

@@ -19,12 +19,23 @@ if TYPE_CHECKING:
 
 def assign(reader: BatchCommands, node: Node) -> None:
     """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
+    if _changes_array_of_shell(reader, node):
+        reader.as_it_is(node)
+        return
     name, value = reader.assign_node(node) or ("", "")
     if name == "IFS":
         text = reader.text(node) if is_known(value) else "unset IFS"
         reader.add(Step(text=text, place=reader.place(node), sets=name))
     elif name and not reader.is_inner:
         _set_to_output(reader, node, name, value)
+
+
+def _changes_array_of_shell(reader: BatchCommands, node: Node) -> bool:
+    """Whether `A+=(…)` or `A[…]=…` changes a part of an array that a line of the pod sets."""
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    adds = any(one.type == "+=" for one in node.children) and value is not None and value.type == "array"
+    is_part = name is not None and (adds or name.type == "subscript")
+    return is_part and name is not None and reader.is_of_shell(reader.text(name).partition("[")[0])
 
 
 def _set_to_output(reader: BatchCommands, node: Node, name: str, value: str) -> None:

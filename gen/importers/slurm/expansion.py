@@ -27,7 +27,7 @@ _SEVERAL: Final = regex(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _ITEM: Final = regex(r"\$\{(\w+)\[[^\]\"]*\]\}")
 _SAFE: Final = regex(rf"\"?\$\w+\"?|\$\{{\w+\}}|\{{\{{ [\w.]+ \}}\}}|\"?{_ITEM.pattern}\"?")
 """Values without quotes: ranks, addresses, ports, ids, and items of arrays as the script has them."""
-_OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+(?::?[-+=?]|[:#%/^,])|[<>]\()")
+_OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+(?:\[[^]\"@*]*\])?(?::?[-+=?]|[:#%/^,])|[<>]\()")
 """The output of a command, or a variable with another value or a part of its own, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
@@ -340,8 +340,6 @@ class Expander:
             self.indexed |= {name: values} if of_files else {}
             source = number[4:-3] if number.startswith(f"{OPEN}$((") else source_text(number)
             return marked(f"${{{name}[{bash_text.without_brackets(source)}]}}")
-        if int(number) and name in self.from_text and known == marked(f"${name}"):
-            return marked(f"${{{name}[{number}]}}")  # of an array that the pod reads
         is_beyond = not -len(values) <= int(number) < len(values)
         return ("" if all(map(is_known, values)) and not has_rest else None) if is_beyond else values[int(number)]
 

@@ -8,6 +8,7 @@ from tests.importers.slurm.test_steps import command
 
 IN_TEXT = "SUBMIT_DIR=$PWD\ncd ..\nif ask; then a $SUBMIT_DIR/b; fi"
 IN_TRAP = 'SUBMIT_DIR=$PWD\ncd ..\ntrap "cd $SUBMIT_DIR && a b" EXIT\nc'
+LISTS = "A=()\nfor f in $(ls b); do A+=($f); done\n"
 NODE = ("-N 1",)
 OPTIONS = "f() { while [ $# -gt 0 ]; do case $1 in -x) X=$2; shift 2;; *) break;; esac; done; a $X $@; }\nf -x 1 b c"
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
@@ -327,6 +328,27 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
                 "A=()\nfor n in $(ls d); do A+=($n); done\nB=($(echo ${A[@]} | sort))\nA=()\n"
                 "for n in ${B[@]}; do A+=(x/$n); done\na ${A[@]}"
             ),
+        ),
+        *(
+            (f"{LISTS}a {used}", f"{LISTS}a {made or used}")
+            for used, made in (
+                ("${A[-1]}", ""),
+                ("${A[1]} ${A[0]}", "${A[1]} $A"),
+                ('"${A[2]}" ${A[$SLURM_ARRAY_TASK_ID]}', '"${A[2]}" ${A[$JOB_COMPLETION_INDEX]}'),
+                ("${A[1]:-none} ${A[2]%.txt}", ""),
+                ("${A[1]:-$SLURM_ARRAY_TASK_ID}", "${A[1]:-$JOB_COMPLETION_INDEX}"),
+            )
+        ),
+        (f"{LISTS}B=${{A[-1]}}\na $B", f"{LISTS}a ${{A[-1]}}"),
+        (f"{LISTS}B=z\nA+=($B)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}", f"{LISTS}A+=(z)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}"),
+        ("mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}", "mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}"),
+        (
+            "A=(x y)\nif b; then A=(u v w); fi\nc ${A[1]} ${A[-1]}",
+            "A=(x y)\nif b; then A=(u v w); fi\nc ${A[1]} ${A[-1]}",
+        ),
+        (
+            "declare -A M\nfor f in $(ls b); do M[$f]=1; done\nK=c\nM[d]=2\na ${M[$K]} ${M[d]}",
+            "declare -A M=()\nfor f in $(ls b); do M[$f]=1; done\nM[d]=2\na ${M[c]} ${M[d]}",
         ),
     ],
 )
