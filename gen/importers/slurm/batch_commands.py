@@ -213,12 +213,14 @@ class BatchCommands(BatchFunctions):
         else:
             key = without_brackets(_CALCULATED.sub(r"\1", source_text(self.arithmetic(index))))
             if key == "0" and not (item["length"] or item["rest"]):
-                return self.variables[name]  # `$A` is its first item
+                return marked(f"${name}")  # `$A` is its first item
         return marked(f"${{{item['length'] or ''}{name}[{key}]{self.residual(item['rest'])}}}")
 
     def is_of_shell(self, name: str) -> bool:
-        """Whether a line of the pod sets a variable."""
-        return name in self.kept | self.from_text and self.variables.get(name) == marked(f"${name}")
+        """Whether a line of the pod sets a variable, which the text of an inner shell can have."""
+        known = self.lookup(name)
+        is_open = known == marked(f"${name}") or (known is None and self.is_inner)
+        return is_open and name in self.kept | self.from_text
 
     def output(self, command: str) -> str:
         """Replacement of the output of a command. The pod gets the functions that it calls."""

@@ -35,7 +35,8 @@ def _changes_array_of_shell(reader: BatchCommands, node: Node) -> bool:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     adds = any(one.type == "+=" for one in node.children) and value is not None and value.type == "array"
     is_part = name is not None and (adds or name.type == "subscript")
-    return is_part and name is not None and reader.is_of_shell(reader.text(name).partition("[")[0])
+    array = reader.text(name).partition("[")[0] if name is not None else ""
+    return is_part and array in reader.variables and reader.is_of_shell(array)
 
 
 def _set_to_output(reader: BatchCommands, node: Node, name: str, value: str) -> None:

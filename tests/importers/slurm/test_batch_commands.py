@@ -339,6 +339,7 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
                 ("${A[1]:-$SLURM_ARRAY_TASK_ID}", "${A[1]:-$JOB_COMPLETION_INDEX}"),
             )
         ),
+        (f'{LISTS}srun bash -c "a ${{A[1]:-b}} ${{A[0]%.c}}"', f"{LISTS}a ${{A[1]:-b}} ${{A[0]%.c}}"),
         (f"{LISTS}B=${{A[-1]}}\na $B", f"{LISTS}a ${{A[-1]}}"),
         (f"{LISTS}B=z\nA+=($B)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}", f"{LISTS}A+=(z)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}"),
         ("mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}", "mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}"),
