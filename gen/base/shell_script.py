@@ -116,7 +116,7 @@ def nodes_below(top: Node, kind: str) -> Iterator[Node]:
         left += reversed(node.named_children)
 
 
-_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[[^]\n]*\])?\+?=")
+_ASSIGNED: Final = regex(r"(?m)(?:^|[\s;(])([A-Za-z_]\w*)(?:\[(?:[^][\n]|\[(?:[^][\n]|\[[^][\n]*\])*\])*\])?\+?=")
 _OF_NUMBER: Final = regex(r"\(\(.*?\)\)|\blet\s[^\n;&|]+|\w\[[^]\n]*\]")
 _COUNTED: Final = regex(
     r"(?:\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$])([A-Za-z_]\w*)\s*(?:\+\+|--)|(?<![\w$])([A-Za-z_]\w*)\s+[-+*/%]?=(?!=)"

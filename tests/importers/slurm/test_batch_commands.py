@@ -344,6 +344,14 @@ def test_a_condition_about_the_number_of_a_task_is_that_of_its_shell() -> None:
         (f"{LISTS}B=z\nA+=($B)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}", f"{LISTS}A+=(z)\nA[0]=y\na ${{A[1]}} ${{A[-1]}}"),
         ("mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}", "mapfile -t A < b\na ${A[1]:-c} ${A[2]%.d}"),
         (
+            "A=()\nfor f in $(ls b); do A[${#A[@]}]=$f; done\na ${A[@]} ${#A[@]} ${A[1]}",
+            'A=()\nfor f in $(ls b); do A[${#A[@]}]=$f; done\na ${A[@]} "${#A[@]}" ${A[1]}',
+        ),
+        (
+            "A=()\nif b; then A[$((${#A[@]} + 1))]=d; fi\na ${A[@]}",
+            "A=()\nif b; then A[$((${#A[@]} + 1))]=d; fi\na ${A[@]}",
+        ),
+        (
             "A=(x y)\nif b; then A=(u v w); fi\nc ${A[1]} ${A[-1]}",
             "A=(x y)\nif b; then A=(u v w); fi\nc ${A[1]} ${A[-1]}",
         ),
