@@ -187,6 +187,7 @@ def moved_outputs(files: Mapping[str, str], component: object) -> set[str]:
     for one in nodes:
         for target in one.targets if isinstance(one, ast.Assign) else ():
             assigned.setdefault(_name(target), []).append(one.value)  # type: ignore[attr-defined]
+    assigned.pop("", None)  # of other targets
     stored = {
         _name(one.value)
         for one in nodes
@@ -194,13 +195,14 @@ def moved_outputs(files: Mapping[str, str], component: object) -> set[str]:
     }
     calls = [one for one in nodes if isinstance(one, ast.Call)]
     new = [one for one in calls if _last_name(one.func) in types]
-    is_returned = any(isinstance(one, ast.Return) and one.value is not None for one in nodes)
-    if returned and is_returned:
+    handed = {_name(one.value) for one in nodes if isinstance(one, ast.Return) and one.value is not None}
+    if returned and handed:
         uris = [uri for one in new if (uri := _argument(one, 1, "uri")) is not None]
         uris = [value for one in uris for value in assigned.get(_name(one), [one])]
         uris = uris if new else [one for one in calls if _last_name(one.func) == _OF_TASK]
         again = any(value in new for name in stored for value in assigned.get(name, ()))
-        if again or not (new or uris) or not all(_is_own(one, returned) for one in uris):
+        inputs = as_mapping(at(component, "inputDefinitions", "artifacts"))
+        if again or not handed.isdisjoint(inputs) or not all(_is_own(one, returned) for one in uris):
             stored |= returned
     return stored & set(made)
 

@@ -324,13 +324,16 @@ _OPEN: Final = "open(rows.path)"
         (") -> Dataset:\n    uri = get_uri('rows')\n    return Dataset(uri=uri)", _OPEN, False),
         (") -> Dataset:\n    uri = get_uri('rows') + '.csv'\n    return Dataset(uri=uri)", _OPEN, True),
         (") -> Dataset:\n    a = Dataset(uri=get_uri('rows'))\n    a.path = 'x'\n    return a", _OPEN, True),
-        ("a: Input[Dataset]) -> Dataset:\n    return a", _OPEN, True),
+        (") -> Dataset:\n    a = Dataset(uri=get_uri('rows'))\n    a.metadata['n'] = 1\n    return a", _OPEN, False),
+        (") -> Dataset:\n    return 'text'", _OPEN, False),
+        ("table: Input[Dataset]) -> Dataset:\n    return table", _OPEN, True),
     ],
 )
 def test_a_reader_of_an_artifact_whose_uri_a_function_sets_cannot_run(maker: str, reader: str, is_lost: bool) -> None:
     document = deepcopy(FUNCTIONS)
     executors = document["deploymentSpec"]["executors"]
     executors["exec-prepare"]["container"]["command"][-1] = f"\ndef prepare({maker}\n"
+    document["components"]["comp-prepare"]["inputDefinitions"]["artifacts"] = {"table": DATASET}
     executors["exec-train"]["container"]["command"][-1] = f"\ndef train(rows: Input[Dataset]):\n    {reader}\n"
     (job,), _ = read(document)
     message = "the URI of the artifact `rows` of step `train` is not carried"
