@@ -31,7 +31,7 @@ from gen.overlay.profiles.storage import RESERVED_VOLUMES
 from gen.render.model import parse_job
 
 _EXPRESSION: Final = regex(r"\$+(?=\{[{%])|\{[{%]|(?<!\$)\{#(?=[^\n#]*#\})")
-"""What gen takes for its own syntax, and not `${#A[@]}` of shells."""
+"""Syntax of gen itself, and not `${#A[@]}` of shells."""
 _MAX_LABEL: Final = 63
 _TO_REPLACE: Final = regex(r"<[^<>]*>|(?:your|change|insert|todo)[\W_].*|.*[\W_]here\W*|[*.xX]{3,}", re.IGNORECASE)
 _IN_PLACE: Final = regex(r"(?i)<(?:[^<>]*[\W_])?(?:your|insert|token|key|secret|password)(?:[\W_][^<>]*)?>")

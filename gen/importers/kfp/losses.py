@@ -175,8 +175,8 @@ _URIS: Final = names("custom_path path uri")
 
 def moved_outputs(files: Mapping[str, str], component: object) -> set[str]:
     """The artifacts whose URI or path a function in Python sets: `_set_path` in `kfp/dsl/types/artifact_types.py`, and
-    `mergeRuntimeArtifacts` in `backend/src/v2/component/launcher_v2.go` of kubeflow/pipelines. A function with those
-    that it returns cannot be told which is which.
+    `mergeRuntimeArtifacts` in `backend/src/v2/component/launcher_v2.go` of kubeflow/pipelines. If a function returns
+    several artifacts and sets the URI of one, all of them count.
     """
     made = as_mapping(at(component, "outputDefinitions", "artifacts"))
     nodes = (_nodes(files) if made else []) or []
@@ -184,9 +184,9 @@ def moved_outputs(files: Mapping[str, str], component: object) -> set[str]:
     returned = set(made) - given
     types = {str(at(one, "artifactType", "schemaTitle")).rpartition(".")[2] for one in made.values()}
     assigned: dict[str, list[ast.expr]] = {}
-    for one in nodes:
-        for target in one.targets if isinstance(one, ast.Assign) else ():
-            assigned.setdefault(_name(target), []).append(one.value)  # type: ignore[attr-defined]
+    for one in (node for node in nodes if isinstance(node, ast.Assign)):
+        for target in one.targets:
+            assigned.setdefault(_name(target), []).append(one.value)
     assigned.pop("", None)  # of other targets
     stored = {
         _name(one.value)

@@ -59,7 +59,7 @@ class Opened(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     mounts: tuple[str, ...] = ()
     folder: str = ""
-    """Of the option, in the container."""
+    """The working directory in the container that an option sets."""
     variables: tuple[tuple[str, str], ...] = ()
     left: tuple[tuple[str, str, str], ...] = ()
     """Options that a job does not have, with the reasons and the remedies."""

@@ -14,7 +14,7 @@ from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
-from gen.importers.slurm.expansion import is_known, marked, source_text, sources
+from gen.importers.slurm.expansion import CALCULATED, is_known, marked, source_text, sources
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
@@ -43,7 +43,6 @@ FOLLOWED: Final = frozenset({*READERS, "srun"})
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
-_CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\n]")
@@ -211,7 +210,7 @@ class BatchCommands(BatchFunctions):
         if name in self.keyed:
             key = source_text(self.value(index))
         else:
-            key = without_brackets(_CALCULATED.sub(r"\1", source_text(self.arithmetic(index))))
+            key = without_brackets(CALCULATED.sub(r"\1", source_text(self.arithmetic(index))))
             if key == "0" and not (item["length"] or item["rest"]):
                 return marked(f"${name}")  # `$A` is its first item
         return marked(f"${{{item['length'] or ''}{name}[{key}]{self.residual(item['rest'])}}}")

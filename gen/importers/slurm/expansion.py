@@ -31,7 +31,7 @@ _OUTPUT: Final = regex(r"\"?(?:\$\(|\$\{\w+(?:\[[^]\"@*]*\])?(?::?[-+=?]|[:#%/^,
 """The output of a command, or a variable with another value or a part of its own, in quotes or not."""
 _SPECIAL: Final = regex(r'[\\"`$]')
 _HOME: Final = regex(r"~(?=/|\s|$)")
-_CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
+CALCULATED: Final = regex(r"^\$\(\((.*)\)\)$")
 _NOT_OF_NUMBER: Final = regex(rf"^[^{OPEN}]*[$`\"'\\][^{OPEN}]*$")
 """A known value that bash does not expand again, so that it fails."""
 _NAME_OR_MARK: Final = regex(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\$?\b([A-Za-z_]\w*)()")
@@ -435,7 +435,7 @@ class Expander:
         plain = re.sub(r"\$\{(\w+)\}", r"\1", plain).replace("$((", "((")
         plain = _NAME_OR_MARK.sub(lambda match: number(match) if match[1] else match[0], plain)
         parts = (held[int(one)] if one.isdecimal() else one for one in sources(plain))
-        return MARKED.sub(lambda _: _CALCULATED.sub(r"(\1)", next(parts)), plain)
+        return MARKED.sub(lambda _: CALCULATED.sub(r"(\1)", next(parts)), plain)
 
 
 def items_of(value: Value) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, START, Value
 _FROM_START: Final = regex(rf"{START}((?:/\.\.(?![^/\s:,;'\"]))*)")
 SUBMITTED: Final = "$SUBMIT_DIR"  # the folder at the start of the script, in a command that left it
 _NUMBER: Final = regex(rf"{OPEN}(?:\$\(\([^$`]*\)\)|\$JOB_COMPLETION_INDEX|\$RANK|\{{\{{ [\w.]+ \}}\}}){CLOSE}")
-"""A part of the name of a folder that is no folder itself."""
+"""Part of the name of a folder, and not a folder itself."""
 _FOLDER: Final = regex(rf"(?:{OPEN}[^{CLOSE}]*{CLOSE}|[^/{OPEN}])+")
 
 
@@ -114,11 +114,11 @@ class Entered(Struct, frozen=True, kw_only=True):
     joins: bool = False
     """Whether `&&` and the program are behind it."""
     otherwise: str = ""
-    """What the script does if there is no such folder: `exit 1`."""
+    """The command of the script if the folder does not exist: `exit 1`."""
 
     @property
     def is_guarded(self) -> bool:
-        """Whether the script looks whether there is such a folder."""
+        """Whether the script checks that the folder exists."""
         return self.joins or self.otherwise != ""
 
 

@@ -79,7 +79,7 @@ _OF_NUMBERS: Final = "give a number with `--define NAME=VALUE`, or compute one i
 
 
 def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
-    """Report what the script does once, and each of several pods: a number that is `drawn`, and a check."""
+    """Report a number that is `drawn`, and a check: the script has them once, and each of several pods has its own."""
     if drawn:
         draft.drop(run.place, f"the single value of `{cut(drawn)}`", "each pod draws its own", _OF_NUMBERS)
     if (check := OF_OUTPUT.match(run.text)) is not None:
@@ -114,7 +114,11 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         words = run.words[1:] if run.words[:1] == ("mpirun",) else run.words
         started = words[1:2] if READS.fullmatch("".join(words[:1])) else words[:1]
         if any(source_text(one).strip('"').rpartition("/")[2] == SCRIPT for one in started):
-            draft.cannot_run(run.place, "the script starts itself, and no pod has it", "write what it does then")
+            draft.cannot_run(
+                run.place,
+                "the script starts itself, and no pod has it",
+                "write its commands into `command`",
+            )
         if READS.fullmatch(" ".join(words)) and not run.input:
             why = "reads its commands from a terminal, which a pod does not have"
             draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")

@@ -34,7 +34,7 @@ _OF_TEXT: Final = regex(
     r"|(?m:^)\s*\w*[.-][\w.-]*\s*\(\)\s*[{(]"
 )
 _START: Final = r"(?:^|[;&|{`!\n]|(?<!\()\(|\b(?:then|do|else|elif|if|while|until)\s)[ \t]*(?:[A-Za-z_]\w*=\S*[ \t]+)*"
-"""What is before a command of the shell."""
+"""Text that can precede a command of the shell."""
 _OF_COMMANDS: Final = regex(
     rf"{_START}(?:(?:caller|compgen|coproc|dirs|disown|enable|select|time)(?![\w./=-])|\.[ \t]+[\w.-]+(?![\w./-])"
     r"|[A-Za-z_]\w*(?:\[[^]\s]+\])?\+=|[A-Za-z_]\w*\[[^]\s]+\]=|wait\s+-|type\s+-|(?:local|readonly)\s+-\w|exec\s+-[acl]"
@@ -195,7 +195,7 @@ def _removes_all(run: Run) -> bool:
 
 
 def _report_unknown(draft: JobDraft, script: BatchScript, run: Run, now: str, *, removes: bool) -> None:
-    """Report a folder that no pod has, in place of which the job is in `now`."""
+    """Report a folder that no pod has; the job stays in the folder `now`."""
     place, name = run.entered.place or run.place, next(iter(VARIABLE.findall(run.folder)), "")
     what = f"the folder of `{word_of_folder(script, place)}`"
     hint = f"give it with `--define {name}=VALUE`" if name else "write its path into the script"

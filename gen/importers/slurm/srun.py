@@ -318,8 +318,8 @@ _OF_SHARE: Final = names("exact exclusive gpus gpus-per-node gpus-per-task gres 
 
 def without_srun(text: str) -> str:
     """A construct of the shell in a job of one task, whose programs start without `srun` if its options allow it."""
-    source = text.encode()
-    for node in reversed([*nodes_below(syntax_tree(source), "command")]):
+    source = text.encode("utf-8", "replace")
+    for node in reversed([*nodes_below(syntax_tree(source), "command")] if "srun" in text else []):
         words, name = node.children_by_field_name("argument"), node.child_by_field_name("name")
         if name is None or _text(name) != "srun":
             continue
@@ -328,7 +328,7 @@ def without_srun(text: str) -> str:
         waits = node.next_sibling is not None and node.next_sibling.type == "&"  # for free GPUs
         if rest and is_plain and not (waits and any(one.name in _OF_SHARE for one in options)):
             source = source[: name.start_byte] + source[words[-len(rest)].start_byte :]
-    return source.decode()
+    return source.decode("utf-8", "replace")
 
 
 def _text(node: Node) -> str:

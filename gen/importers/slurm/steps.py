@@ -153,7 +153,7 @@ def _without_waits(runs: list[Run], options: dict[int, list[Option]]) -> tuple[l
 
 
 def _ended(last: Step, of_srun: Step) -> Step:
-    """The last program of a task, with what is behind its `srun`."""
+    """The last program of a task, with the redirections and the `||` of its `srun`."""
     output = of_srun.output if of_srun.output[1] else last.output
     ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
     return replace(last, **ends, otherwise=_after(last, of_srun))

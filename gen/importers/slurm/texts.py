@@ -59,9 +59,8 @@ def follow_eval(reader: BatchCommands, called: Called) -> bool:
 def _follow_text(reader: BatchCommands, text: str, place: Location) -> None:
     """Follow a text in this shell, as if it were a part of the script at a place."""
     start, plain = len(reader.bytes) + 1, readable(text)
-    if len(reader.evaluated) >= _MOST_TEXTS or start > _MOST_BYTES + min(
-        (one for one, _ in reader.evaluated), default=start
-    ):
+    first = reader.evaluated[0][0] if reader.evaluated else start
+    if len(reader.evaluated) >= _MOST_TEXTS or start - first > _MOST_BYTES:
         reader.cut = reader.cut or place
         return
     reader.evaluated.append((start, place))

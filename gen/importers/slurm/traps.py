@@ -1,4 +1,4 @@
-"""What a script does at its end, and when a program fails: traps, and checks of a status."""
+"""Traps at the end of a script, and checks of the status of its programs and of their output."""
 
 from __future__ import annotations
 
@@ -141,13 +141,13 @@ def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
 
 _SEARCHES: Final = regex(r"(?:!\s*)?[ef]?grep\s[^;&|<\n]*")
 OF_OUTPUT: Final = regex(rf"(?:if\s+)?{_SEARCHES.pattern}")
-"""A check of what a program has written."""
+"""A check of the output of a program."""
 _SAYS: Final = names("echo printf cat head tail date true : grep egrep fgrep")
 """Programs that a check may start."""
 
 
 def keeps_check(reader: BatchCommands, node: Node) -> bool:
-    """Keep a check of what a program has written, which only ends the script: `grep A FILE || exit 1`. False: none."""
+    """Keep a check of the output of a program that only ends the script: `grep A FILE || exit 1`. Otherwise False."""
     condition = node.child_by_field_name("condition") or node.named_children[0]
     text, called = reader.text(condition), {*map(reader.text, nodes_below(node, "command_name"))}
     if "exit" not in called or called - {*_SAYS, "exit"} or not _SEARCHES.fullmatch(text) or reader.is_inner:

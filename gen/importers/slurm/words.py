@@ -32,7 +32,6 @@ from gen.importers.slurm.traps import follow_trap
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_DECLARES: Final = names("export declare typeset local readonly")
 _COLOR: Final = regex(r"\\(?:033|e|x1b)\[[\d;]*m|\\n")
 _OF_READING: Final = names("n noexec k keyword t onecmd expand_aliases lastpipe")
 _OF_PATTERNS: Final = names("noglob nullglob failglob dotglob extglob globstar nocaseglob")

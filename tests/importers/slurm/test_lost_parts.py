@@ -1,4 +1,4 @@
-"""What the job lacks of a script is named at its line."""
+"""Parts of a script that the job lacks are named at their line."""
 
 from __future__ import annotations
 

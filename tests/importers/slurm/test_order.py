@@ -1,4 +1,4 @@
-"""The job does what the script does in its order: options of the shell, `IFS`, folders, loops that stay, and images."""
+"""The job keeps the order of the script: options of the shell, `IFS`, folders, loops that stay, and images."""
 
 from __future__ import annotations
 
