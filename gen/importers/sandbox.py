@@ -59,12 +59,13 @@ _ENTERED: Final = regex(r"(?m)\bcd to ([^\n]*)$")
 _TOOLS: Final = (
     "bash sh head tail sed awk grep egrep cut tr sort uniq wc seq tee expr env printf test [ find xargs paste rev tac "
     "nl true false du df nohup timeout nice stdbuf echo pwd dirname basename readlink realpath mkdir rmdir rm cp mv ln "
-    "ls cat touch chmod stat printenv comm cksum md5sum sha1sum od"
+    "ls cat touch chmod stat printenv comm cksum md5sum sha1sum od getopt"
 )
 _ANSWERS: Final = (
     "hostname host scontrol getent nslookup dig date uuidgen shuf mktemp nvidia-smi rocm-smi nproc whoami id which "
-    "squeue sinfo sacct scancel ip ifconfig free lscpu ibstat sleep nvcc lsb_release uname top ps tput clear lspci "
-    "pgrep time unbuffer lsof netstat ss mkdir rmdir rm cp mv ln ls cat touch chmod stat"
+    "squeue sinfo sacct scancel seff sprio sshare sstat ip ifconfig free lscpu ibstat sleep nvcc lsb_release uname top "
+    "ps tput clear lspci pgrep pkill killall time unbuffer lsof netstat ss mkdir rmdir rm cp mv ln ls cat touch chmod "
+    "stat"
 )
 """Programs that ask a machine or change its files. The answers are names and numbers of the run."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from gen.base import Findings, UsageError
 from gen.importers import ImportInput, overlay_needs, proof, sandbox
 from gen.importers.sandbox import Process, recorded
 from gen.importers.slurm.importer import SlurmImporter
+from gen.importers.slurm.site import SILENT
 from tests.cases import for_each
 from tests.commands.imports import errors
 from tests.importers.slurm.test_slurm import script
@@ -416,3 +418,12 @@ def test_an_option_that_may_have_a_value_is_not_proven(repo: Repository) -> None
     line, same, _ = compared(repo.root, script("-N 1", body="srun --new-option a b", interpreter="/bin/bash"))
     assert not same
     assert line.endswith("is not proven: gen does not know whether `--new-option` of `srun` has a value")
+
+
+def test_no_program_that_an_import_leaves_out_is_a_difference(tmp_path: Path) -> None:
+    shell = subprocess.run(["bash", "-c", "compgen -b; compgen -k"], capture_output=True, text=True, check=True)
+    programs = sorted(SILENT - {*shell.stdout.split(), "getopt"})
+    assert "seff" in programs
+    body = "\n".join([*(f"{name} a" for name in programs), "python a.py"])
+    line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
+    assert ([one.message for one in found], same) == ([], True), line
