@@ -220,7 +220,8 @@ class Imports:
 
 def _completed(template: str) -> str:
     """A template of a site file with words in place of its placeholders."""
-    return re.sub(r"<(\w+)>", lambda match: _IMAGE if match[1] == "IMAGE" else match[1].lower(), template)
+    known = {"IMAGE": _IMAGE, "PWD": "/data"}
+    return re.sub(r"<(\w+)>", lambda match: known.get(match[1], match[1].lower()), template)
 
 
 def _with_all(source: Source, site: str) -> str:

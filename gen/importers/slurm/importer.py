@@ -19,12 +19,11 @@ from gen.importers.slurm.containers import (
     carry_containers,
     carry_folder,
     container_words,
-    image_files,
     in_container,
     mount_folders,
-    named_images,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
+from gen.importers.slurm.images import image_files, named_images
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import without_idle_separators
 from gen.importers.slurm.outside import (
@@ -34,6 +33,7 @@ from gen.importers.slurm.outside import (
     with_values,
     without_mount_values,
 )
+from gen.importers.slurm.placeholders import report_incomplete, report_placeholders, without_placeholders
 from gen.importers.slurm.programs import BETWEEN, log_files
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
@@ -43,8 +43,6 @@ from gen.importers.slurm.site import (
     constants,
     named_draft,
     read_site,
-    report_incomplete,
-    without_placeholders,
 )
 from gen.importers.slurm.srun import (
     WITHOUT_HOSTS,
@@ -63,7 +61,6 @@ from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
-_QUOTES: Final = "\"'"
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
 _OF_CHECK: Final = "write the path of its program in the place of the check"
@@ -145,8 +142,8 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     asked = named_images(script)
     image = given.image or site.image
     own = " ".join(asked)  # the images, which have a finding
-    unnamed = (one for one in marks if not (image or one[1][0] in _QUOTES) or one[1].strip(_QUOTES) not in own)
-    _incomplete(draft, text, [*unnamed])
+    _report_template(draft, text)
+    report_placeholders(draft, (one for one in marks if not (image or one.is_text) or one.text not in own))
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking, as_sweep=as_sweep)
     lacking.values += script.needed_values
@@ -187,19 +184,12 @@ def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, fo
     found.error(INVALID_COMMAND_LINE, place, what, hint)
 
 
-def _incomplete(draft: JobDraft, text: str, marks: Sequence[tuple[int, str, str]]) -> None:
-    """Report the first expression of a template, and the placeholders in the commands of a script."""
+def _report_template(draft: JobDraft, text: str) -> None:
+    """Report the first expression of a template."""
     if (match := expression_of_template(text)) is not None:
         hint = "write it with the tool of the template first, and import the result"
         what = f"the script is a template: `{cut(match[0])}` has no value"
         draft.cannot_run(Location(draft.place.file, text.count("\n", 0, match.start()) + 1), what, hint)
-    ended = False
-    for number, mark, variable in sorted({one[1].strip(_QUOTES): one for one in reversed(marks)}.values()):
-        hint = f"replace it with its value, or give this with `--define {variable or 'NAME'}=VALUE`"
-        what, is_quoted = f"bash ends the script at the placeholder `{cut(mark)}`", mark[0] in _QUOTES
-        what = f"`{cut(mark.strip(_QUOTES))}` is a placeholder" if is_quoted or ended else what
-        ended = ended or not is_quoted
-        draft.cannot_run(Location(draft.place.file, number), what, hint)
 
 
 def _unread(draft: JobDraft, script: BatchScript) -> None:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from gen.base import regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import expanded_part, without_heredocs
-from gen.importers.slurm.containers import named_images
 from gen.importers.slurm.expansion import ONE, START, is_known, marked
+from gen.importers.slurm.images import named_images
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.srun import word_of_folder

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from shlex import quote
 from typing import Any, Final
 
 from msgspec import Struct
@@ -26,11 +25,10 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.base.shell_script import assigned_in
 from gen.base.yaml.source import source_of
 from gen.importers import ImportInput
-from gen.importers.draft import JobDraft, is_secret, label
-from gen.importers.shell_script import placeholders
-from gen.importers.slurm.bash_text import cut, without_heredocs
+from gen.importers.draft import JobDraft, label
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import NODES, RUN, START, Value, marked, shown, source_text, sources
-from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step, uses_of
+from gen.importers.slurm.programs import SCRIPT, VARIABLE, DroppedPart, Step
 from gen.job.launchers import BY_PROGRAM, base
 
 _ADDRESSES: Final = frozenset(name for one in BY_PROGRAM.values() for name in one.roles.get(base.ADDRESS, ()))
@@ -220,67 +218,6 @@ def named_draft(
         why = f"the names of its pods are longer, so it is `{short}`"
         draft.drop(named[1], f"the name `{named[0] or stem}`", why, "choose one with `--name`")
     return draft
-
-
-def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:
-    """Report placeholders of a site file that the script reads."""
-    for name in names:
-        read = rf"{re.escape(name)}\b" + ("|[@*]" if name == "1" else "")
-        if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?(?:{read})", text) is not None:
-            hint = f"write its value there, or give it with `--define {name}=VALUE`"
-            draft.cannot_run(site.places[name], f"`{site.define[name]}` is a placeholder", hint)
-
-
-_IN_QUOTES: Final = regex(r"(?:(?<![\w$-])([A-Za-z_]\w*)=|(?<=[\s=]))([\"'])(<[A-Z][A-Z0-9_ -]*[A-Z0-9]>)(?:\2|(?=/))")
-_OF_MODEL: Final = regex(r"(?i)tok(?:en)?s?[= ]*$")
-"""The name of an option before a token of a model, such as `<IMAGE>`."""
-_SHOWS_TEXT: Final = regex(r"\b(?:echo|printf|e?grep|sed|awk)\b|[!=]=|\[\s")
-
-
-def _quoted_placeholders(text: str) -> Iterator[tuple[int, str, str]]:
-    """Placeholders such as `"<YOUR PROJECT>"` in quotes, as those without quotes. A secret has a finding of its own."""
-    for match in _IN_QUOTES.finditer(without_heredocs(text)):
-        start = text.rfind("\n", 0, match.start()) + 1
-        before, line = text[start : match.start()], text[start : text.find("\n", match.end())]
-        is_inside = before.count('"') % 2 or before.count("'") % 2
-        is_used = not match[1] or uses_of(match[1], text) or re.search(rf"\b(?:export|-x)\b.*\b{match[1]}\b", text)
-        other = is_secret(match[1], match[3]) if match[1] else _OF_MODEL.search(before)
-        if is_used and not (is_inside or other or "#" in before or _SHOWS_TEXT.search(line)):
-            yield match.start(2), text[match.start(2) : match.end()], match[1] or ""
-
-
-def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, str, str]]]:
-    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and the line, the placeholder
-    and the variable of each other one.
-    """
-    parts: list[str] = []
-    left: list[tuple[int, str, str]] = []
-    end = 0
-    for at, mark, name in sorted([*placeholders(text), *_quoted_placeholders(text)]):
-        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
-            continue
-        is_quoted, is_whole = mark[0] in "\"'", mark[-1] != ">"
-        known = values.get(name, mark)
-        parts += [text[end:at], mark if is_quoted and name not in values else quote(known)]
-        if is_quoted and name in values and not is_whole:
-            parts[-1] = f"{mark[0]}{known}"
-        end = at + len(mark)
-        if name not in values:
-            left.append((text.count("\n", 0, at) + 1, mark, name))
-    return "".join([*parts, text[end:]]), left
-
-
-_INNER: Final = regex(r"(?<![\w<\"'])<[A-Za-z](?:[^<>()'\"|&;\n]*[^\s<>()'\"|&;])?>(?=[\s:/\\;&|]|$)")
-
-
-def with_quoted_placeholders(text: str) -> str:
-    """A text for another shell, with the placeholders in it as words: they have findings of their own."""
-
-    def quoted(match: re.Match[str]) -> str:
-        inside = any(text.count(sign, 0, match.start()) % 2 for sign in "\"'")
-        return match[0] if inside else f"'{match[0]}'"
-
-    return _INNER.sub(quoted, text)
 
 
 def unclear_addresses(steps: Iterable[Step], launched: Iterable[Step]) -> Iterator[DroppedPart]:

@@ -15,8 +15,8 @@ from msgspec.structs import asdict, replace
 
 from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.containers import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, shown, source_text, sources
+from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (

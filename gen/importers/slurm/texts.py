@@ -14,11 +14,11 @@ from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, readable
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import read_line, with_input
+from gen.importers.slurm.placeholders import with_quoted_placeholders
 from gen.importers.slurm.programs import VARIABLE, Called, Step, in_shell
 from gen.importers.slurm.site import (
     OWN_ENVIRONMENT,
     SETS_UP,
-    with_quoted_placeholders,
 )
 
 if TYPE_CHECKING:

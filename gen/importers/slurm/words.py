@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.containers import copied_image, rooted
 from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
+from gen.importers.slurm.images import copied_image, rooted
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (

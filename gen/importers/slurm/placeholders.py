@@ -1,0 +1,136 @@
+"""Placeholders of scripts and site files, such as `<YOUR PROJECT>`, which the user replaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from shlex import quote
+from typing import Final
+
+from msgspec import Struct
+
+from gen.base import Location, regex
+from gen.importers.draft import JobDraft, is_secret
+from gen.importers.shell_script import placeholders
+from gen.importers.slurm.bash_text import cut, unclosed, without_heredocs
+from gen.importers.slurm.programs import uses_of
+from gen.importers.slurm.site import Site
+
+_QUOTES: Final = "\"'"
+_IN_QUOTES: Final = regex(r"(?:(?<![\w$-])([A-Za-z_]\w*)=|(?<=[\s=]))([\"'])(<[A-Z][A-Z0-9_ -]*[A-Z0-9]>)(?:\2|(?=/))")
+_OF_MODEL: Final = regex(r"(?i)tok(?:en)?s?[= ]*$")
+"""The name of an option before a token of a model, such as `<IMAGE>`."""
+_SHOWS_TEXT: Final = regex(r"\b(?:echo|printf|e?grep|sed|awk)\b|[!=]=|\[\s")
+_SHELL: Final = regex(r"\b(?:ba|da|k|z)?sh\b")
+_ASKS: Final = regex("YOUR|PATH|CHANGE|REPLACE|TODO")
+"""A placeholder in a program, where another text in brackets can be a tag of a prompt."""
+_IN_FILE: Final = regex(r"(?i)<(?:[A-Z][A-Z0-9_ -]*[A-Z0-9]|your\b[^<>]*)>")
+"""A placeholder in a here-document, which can also have tags and addresses."""
+
+
+class Placeholder(Struct, frozen=True, kw_only=True):
+    """A placeholder of a script that has no value."""
+
+    line: int
+    """From 1."""
+    mark: str
+    """With its brackets, and with the quotes around them."""
+    variable: str = ""
+    """The variable that it is assigned to."""
+    is_text: bool = False
+    """Whether the shell passes it on as it is. It reads any other one as redirections."""
+
+    @property
+    def text(self) -> str:
+        """The placeholder without quotes."""
+        return self.mark.strip(_QUOTES)
+
+
+def _heredoc_at(text: str, at: int) -> str:
+    """The line that begins the here-document at a position."""
+    start = text.rfind("<<", 0, at)
+    return text[text.rfind("\n", 0, start) + 1 : text.find("\n", start)]
+
+
+def _unquoted(text: str, plain: str) -> Iterator[tuple[int, Placeholder]]:
+    """Placeholders without quotes, and those that here-documents write into files; and their positions. `plain` is the
+    text without here-documents.
+    """
+    for at, mark, variable in placeholders(text):
+        line, name = text.count("\n", 0, at) + 1, re.split(r"[\s>]", mark[1:], maxsplit=1)[0]
+        is_inside = plain[at] == " "
+        start = _heredoc_at(text, at) if is_inside else ""
+        is_text = is_inside and not _SHELL.search(start)
+        is_shown = is_text and not (_IN_FILE.fullmatch(mark) and re.search(r"(?<![<>])>|\btee\b", start))
+        if not is_shown and f"</{name}>" not in text:
+            yield at, Placeholder(line=line, mark=mark, variable=variable, is_text=is_text)
+
+
+def _quoted(text: str, plain: str) -> Iterator[tuple[int, Placeholder]]:
+    """Placeholders such as `"<YOUR PROJECT>"` in quotes, and their positions. A secret has a finding of its own."""
+    for match in _IN_QUOTES.finditer(plain):
+        start = text.rfind("\n", 0, match.start()) + 1
+        before, line = text[start : match.start()], text[start : text.find("\n", match.end())]
+        is_inside = before.count('"') % 2 or before.count("'") % 2
+        is_used = not match[1] or uses_of(match[1], text) or re.search(rf"\b(?:export|-x)\b.*\b{match[1]}\b", text)
+        other = is_secret(match[1], match[3]) if match[1] else _OF_MODEL.search(before)
+        other = other or f"</{match[3][1:]}" in text
+        of_program = unclosed(text[:start]) is not None and not _ASKS.search(match[3])  # such as `python -c`
+        if is_used and not (is_inside or other or of_program or "#" in before or _SHOWS_TEXT.search(line)):
+            at, mark = match.start(2), text[match.start(2) : match.end()]
+            yield at, Placeholder(line=text.count("\n", 0, at) + 1, mark=mark, variable=match[1] or "", is_text=True)
+
+
+def without_placeholders(text: str, values: Mapping[str, str]) -> tuple[str, list[Placeholder]]:
+    """A script with given values in place of placeholders such as `TOKEN=<your token>`, and each other one."""
+    parts: list[str] = []
+    left: list[Placeholder] = []
+    end, plain = 0, without_heredocs(text)
+    for at, one in sorted([*_unquoted(text, plain), *_quoted(text, plain)], key=lambda found: found[0]):
+        if text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith("#"):
+            continue
+        known = values.get(one.variable, one.mark)
+        is_whole = one.mark[-1] != ">"
+        parts += [text[end:at], one.mark if one.is_text and one.variable not in values else quote(known)]
+        if one.is_text and one.variable in values and not is_whole:
+            parts[-1] = f"{one.mark[0]}{known}" if one.mark[0] in _QUOTES else known
+        end = at + len(one.mark)
+        if one.variable not in values:
+            left.append(one)
+    return "".join([*parts, text[end:]]), left
+
+
+_INNER: Final = regex(r"(?<![\w<\"'])<[A-Za-z](?:[^<>()'\"|&;\n]*[^\s<>()'\"|&;])?>(?=[\s:/\\;&|]|$)")
+
+
+def with_quoted_placeholders(text: str) -> str:
+    """A text for another shell, with the placeholders in it as words: they have findings of their own."""
+
+    def quoted(match: re.Match[str]) -> str:
+        inside = any(text.count(sign, 0, match.start()) % 2 for sign in _QUOTES)
+        return match[0] if inside else f"'{match[0]}'"
+
+    return _INNER.sub(quoted, text)
+
+
+def report_placeholders(draft: JobDraft, found: Iterable[Placeholder]) -> None:
+    """Report the placeholders of a script."""
+    ended = False
+    first: dict[str, Placeholder] = {}
+    for one in sorted(found, key=lambda one: (one.line, one.mark)):
+        first.setdefault(one.text, one)
+    for one in first.values():
+        hint = f"replace it with its value, or give this with `--define {one.variable or 'NAME'}=VALUE`"
+        what = f"bash ends the script at the placeholder `{cut(one.mark)}`"
+        what = f"`{cut(one.text)}` is a placeholder" if one.is_text or ended else what
+        ended = ended or not one.is_text
+        draft.cannot_run(Location(draft.place.file, one.line), what, hint)
+
+
+def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:
+    """Report placeholders of a site file that the script reads."""
+    for name in names:
+        read = rf"{re.escape(name)}\b" + ("|[@*]" if name == "1" else "")
+        if re.search(rf"(?m)^(?!\s*#(?!SBATCH)).*\$\{{?(?:{read})", text) is not None:
+            hint = f"write its value there, or give it with `--define {name}=VALUE`"
+            draft.cannot_run(site.places[name], f"`{site.define[name]}` is a placeholder", hint)
