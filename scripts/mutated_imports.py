@@ -219,9 +219,14 @@ class Imports:
 
 
 def _completed(template: str) -> str:
-    """A template of a site file with words in place of its placeholders."""
+    """A template of a site file with words in place of its placeholders. The folder of `sbatch` is on a volume."""
     known = {"IMAGE": _IMAGE, "PWD": "/data"}
-    return re.sub(r"<(\w+)>", lambda match: known.get(match[1], match[1].lower()), template)
+    text = re.sub(r"<(\w+)>", lambda match: known.get(match[1], match[1].lower()), template)
+    fields = yaml.safe_load(text)
+    if "PWD" not in fields.get("define", {}):
+        return text
+    fields["paths"] = {**fields.get("paths", {}), "/data": "data"}
+    return yaml.safe_dump(fields, sort_keys=False)
 
 
 def _with_all(source: Source, site: str) -> str:
