@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
-from gen.importers.slurm.expansion import ONE, marked, shown, sources
+from gen.importers.slurm.expansion import ONE, marked, shown, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, Step, is_needed, reads_of
 from gen.importers.slurm.values import ARGUMENT, BatchValues
 
@@ -22,6 +22,13 @@ _LOCAL: Final = regex(r"(?:local|declare|typeset)\s+(?!(?:-\w+\s+)*-\w*g)")
 _NAMES: Final = ("variable_assignment", "variable_name")
 _ARGUMENTS: Final = frozenset({*map(str, range(10)), "@", "*", "#"})
 _SHIFTS: Final = regex(r"\bshift\b")
+_EXIT: Final = regex(r"exit(?:\s+(\d+|\"?\$\{?\w+(?::-\w+)?\}?\"?))?")
+_SAYS: Final = names("echo printf exit cat date tput")
+_MAKES: Final = regex(r"\$\(|`|>(?!\s*(?:&|/dev/))")
+_AT_END: Final = regex(r"\b(?:(?:exit|return)(?:\s+(?:\d+|\$\?))?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
+_RETURNS: Final = regex(r"\b(?:return|exec|trap)\b")
+_WORDS: Final = r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^;&|\n}\"'])*"
+_STARTS: Final = r"(^|[;&|{\n]|\bthen\b|\belse\b)([ \t]*)"
 
 
 class KeptFunction(Struct, frozen=True):
@@ -31,6 +38,10 @@ class KeptFunction(Struct, frozen=True):
     reads: frozenset[str]
     """Variables whose values a later line can change."""
     sets: frozenset[str]
+    end: str = ""
+    """`exit 1` if it ends the script in each case."""
+    only_says: bool = False
+    """Whether it does nothing else than this and to say why."""
 
 
 class BatchFunctions(BatchValues):
@@ -83,7 +94,56 @@ class BatchFunctions(BatchValues):
         inner = [one for one in map(self.text, nodes_below(called, "command_name")) if one in self.of_shell]
         reads |= {one for other in inner for one in self.of_shell[other].reads - local}
         sets |= {one for other in inner for one in self.of_shell[other].sets - local}
-        self.of_shell[name] = KeptFunction(text, frozenset(reads), frozenset(sets))
+        self.of_shell[name] = KeptFunction(text, frozenset(reads), frozenset(sets), *self._end_of(called))
+
+    def _end_of(self, function: Node, around: frozenset[str] = frozenset()) -> tuple[str, bool]:
+        """The command with which a function ends the script in each case, and whether it only says something before."""
+        body, text = function.child_by_field_name("body"), self.text(function)
+        last = [one for one in body.named_children if one.type != "comment"][-1:] if body is not None else []
+        if body is None or not last or last[0].type != "command" or _RETURNS.search(text):
+            return "", False
+        if (end := _EXIT.fullmatch(self.text(last[0]))) is None:
+            return self._end_by(self.text(last[0]).split()[0], {*around, text})
+        known, called = (end[1] or "").isdecimal(), {*map(self.text, nodes_below(body, "command_name"))}
+        only_says = known and called <= _SAYS and body.type == "compound_statement" and not _MAKES.search(text)
+        return f"exit {end[1]}" if known else "exit", only_says
+
+    def _end_by(self, name: str, around: Collection[str] = ()) -> tuple[str, bool]:
+        """The same for a call of a function by others."""
+        function, kept = self.functions.get(name), self.of_shell.get(name)
+        if function is not None and self.text(function) not in around:
+            return self._end_of(function, frozenset(around))
+        return ("", False) if kept is None else (kept.end, kept.only_says)
+
+    def with_ends(self, text: str) -> str:
+        """A text with `exit 1` in the place of functions of the script that only say something and do this."""
+        for name in (*self.functions, *self.of_shell):
+            end, only_says = self._end_by(name) if name in text else ("", False)
+            if only_says:
+                text = re.sub(rf"{_STARTS}{re.escape(name)}(?![\w=.-]){_WORDS}", rf"\1\2{end}", text)
+        return text
+
+    def end_in(self, node: Node) -> re.Match[str] | None:
+        """The last command of a part, if it ends the script, or leaves a function or a loop."""
+        return _AT_END.search(self.with_ends(self.text(node)))
+
+    def only_ends(self, first: Node, other: Node) -> bool:
+        """Whether a command behind `||` calls a function that ends the script, and only says something before, or is
+        behind the setup of a node.
+        """
+        end, only_says = self._end_by(self.text(other).split()[0]) if other.type == "command" else ("", False)
+        text = self.text(first)
+        is_setup = not (text.startswith(("cd ", "pushd ")) or self.starts_program(first))
+        return end != "" and (is_setup or (only_says and "\n" not in text.replace("\\\n", "")))
+
+    def _leave_by(self, words: Sequence[str]) -> bool:
+        """Note that a function of the command ends the script here. False for another one."""
+        end = self._end_by(words[0])[0]
+        self.fails = end.removeprefix("exit").strip().lstrip("0") if end != "exit" else "1"
+        said = " ".join(map(source_text, words[1:]))
+        if end and (self.fails or not self.in_task):
+            self.ended = self.at, said if self.fails else ""
+        return end != ""
 
     def call(self, words: Sequence[str], assigned: tuple[tuple[str, str], ...]) -> bool:
         """Follow the body of a function with these arguments. False if there is none of this name, or only a shell can
@@ -91,7 +151,7 @@ class BatchFunctions(BatchValues):
         """
         function = self.functions.get(words[0])
         if function is None:
-            return False
+            return words[0] in self.of_shell and self._leave_by(words)
         body, before = function.child_by_field_name("body"), len(self.steps)
         variables, clear, state = {**self.variables}, self.unclear is None, self.state()
         self.variables |= dict(assigned)

@@ -26,7 +26,14 @@ from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.texts import follow_heredoc
-from gen.importers.slurm.traps import check_status, end_behind, end_of_check, is_of_last, join_behind, keeps_check
+from gen.importers.slurm.traps import (
+    check_status,
+    end_behind,
+    end_of_check,
+    follow_second,
+    is_of_last,
+    keeps_check,
+)
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word, name_folder
 
@@ -37,7 +44,6 @@ _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "progr
 _CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
 _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
-_ENDS: Final = regex(r"\b(?:(?:exit|return)(?:\s+(?:\d+|\$\?))?|break|continue)(?=\s*(?:;\s*\}?\s*)?$)")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
@@ -268,8 +274,9 @@ class BatchScript(BatchCommands):
         if chooses and known is False and is_silent("".join(self.text(parts[-1]).split()[:1])):
             self._statement(parts[0])  # as without `|| true`
         elif (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
-            self.name_branch(parts[0], () if _ENDS.search(self.text(parts[-1])) and not is_other else parts[1:])
-        falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and self.starts_program(parts[-1])
+            self.name_branch(parts[0], () if self.end_in(parts[-1]) and not is_other else parts[1:])
+        starts = self.starts_program(parts[-1]) and not (sign == "||" and self.only_ends(parts[0], parts[-1]))
+        falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and starts
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
         sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])
         if falls_back and stays and not sets:
@@ -284,7 +291,7 @@ class BatchScript(BatchCommands):
     def _of_program(self, parts: Sequence[Node], sign: str) -> None:
         """A program, and what follows if it succeeds or fails."""
         self.assign_for_calls(parts)
-        start, entered = len(self.steps), self.entered
+        start, entered, state = len(self.steps), self.entered, self.state()
         self._statement(parts[0])
         middle = len(self.steps)
         moves = self.entered is not entered and self.entered.at == middle
@@ -293,25 +300,21 @@ class BatchScript(BatchCommands):
             self.from_text.add(name)
             self.variables[name] = marked(f"${name}")
         if sign == "&&" and len(parts) > 1:
-            if self.loops and middle > start and self.text(parts[1]).startswith("break"):
-                why, hint = "it starts the program again after an error", "set `retries` of the job"
-                self.leave(parts[1], "the rest of the loop", why, hint)
-            self._statement(parts[1])
-            join_behind(self, start, middle, moves=moves)
-        elif (moves or middle > start) and sign == "||" and (end := _ENDS.search(self.text(parts[-1]))) is not None:
+            follow_second(self, parts, (start, middle), state, moves=moves)
+        elif (moves or middle > start) and sign == "||" and (end := self.end_in(parts[-1])):
             if not end_behind(self, " ".join(end[0].split()), moves=moves):
                 hint = "write both into `command`, as the script has them"
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
         elif middle > start and (self.stops or self.is_inner) and not self.starts_program(parts[-1]):
             self.steps[-1] = replace(self.steps[-1], otherwise="true")
-        elif self.starts_program(parts[-1]):
+        elif self.starts_program(parts[-1]) and not self.only_ends(parts[0], parts[-1]):
             hint = "write it into `command`, if the run needs it"
             self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)
         else:
             self.name_setup(parts[-1])
 
     def _if(self, node: Node) -> None:
-        end, name = end_of_check(self.text(node))
+        end, name = end_of_check(self.with_ends(self.text(node)))
         if end and self.steps and is_of_last(self, node, name):
             self.steps[-1] = replace(self.steps[-1], otherwise=end)
             return
@@ -330,7 +333,7 @@ class BatchScript(BatchCommands):
                 check_status(self, conditions[0])
             decides = self.assumed or (self.decided_by and conditions)
             last = [one for one in parts if one.is_named][-1]
-            if decides and known is not None and not (known and _ENDS.search(self.text(last))):
+            if decides and known is not None and not (known and self.end_in(last)):
                 others = (
                     [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
                 )

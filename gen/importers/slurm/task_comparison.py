@@ -63,7 +63,10 @@ _SHOWN: Final = 100
 _OF_OTHERS: Final = regex(
     r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b|the other case of .*outside$"
 )
-_EXIT: Final = regex(r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)exit\b(?:[ \t]+-?\d+)?)")
+_EXIT: Final = r"(?<=:)\?|(?m:(^|[;&|{(]|\bthen|\belse)([ \t]*)(?:exit)(?![\w=.(-]))"
+_FUNCTION: Final = regex(
+    r"(?m)^\s*(?:function\s+)?(?P<name>[A-Za-z_]\w*)\s*(?:\(\)\s*)?\{(?P<body>.*?(?:\}$|^\}))", re.DOTALL
+)
 _UNCLEAR: Final = regex(r"(?m)^gen: option (\S+)$")
 _ENDED: Final = regex(r"(?m)^gen: exit (\d+) at (\d+)$")
 _ERROR: Final = r"line (\d+): (?!.*(?:No such file|not found|cannot execute|Killed|Terminated))(.*)$"
@@ -196,9 +199,11 @@ def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> 
 def _without_checks(script: _Input, lines: set[int]) -> _Input:
     """The script without the ends behind checks of files, which the sandbox lacks."""
     text = script.text
+    functions = (one["name"] for one in _FUNCTION.finditer(text) if "exit" in one["body"])
+    ends = regex(_EXIT.replace("exit", "|".join((r"exit\b(?:[ \t]+-?\d+)?", *map(re.escape, functions))), 1))
     for line in lines:
         at = sum(map(len, text.split("\n")[: line - 1])) + line - 1
-        text = text[:at] + _EXIT.sub(lambda one: "-" if one[0] == "?" else f"{one[1]}{one[2]}:", text[at:], count=1)
+        text = text[:at] + ends.sub(lambda one: "-" if one[0] == "?" else f"{one[1]}{one[2]}:", text[at:], count=1)
     return replace(script, text=text)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -189,6 +189,28 @@ def join_behind(reader: BatchCommands, start: int, middle: int, *, moves: bool) 
             reader.steps[middle:] = in_joined_shell(reader.steps[middle:], reader.stops)
     elif start < middle == reader.entered.at and not moves:
         reader.entered = replace(reader.entered, joined=True)
+
+
+def follow_second(
+    reader: BatchCommands, parts: Sequence[Node], at: tuple[int, int], before: Mapping[str, Any], *, moves: bool
+) -> None:
+    """Follow what starts only if the program in front of `&&` succeeds. `at` has the numbers of programs before both,
+    `before` is the state in front of the first one, to which this goes back if the second one ends the script.
+    """
+    start, middle = at
+    if reader.loops and middle > start and reader.text(parts[1]).startswith("break"):
+        why, hint = "it starts the program again after an error", "set `retries` of the job"
+        reader.leave(parts[1], "the rest of the loop", why, hint)
+    reader.follow_block(parts[1:2])
+    if reader.ended is not None and "srun" not in reader.with_functions(parts[1]):
+        reader.restore(before)
+        for one in nodes_below(parts[1], "command_name"):
+            reader.keep_function(reader.text(one))
+        start = len(reader.steps)
+        reader.follow_block(parts[:1])
+        middle = len(reader.steps)
+        reader.as_it_is(parts[1])
+    join_behind(reader, start, middle, moves=moves)
 
 
 def end_behind(reader: BatchCommands, end: str, *, moves: bool) -> bool:

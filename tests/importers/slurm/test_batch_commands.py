@@ -782,6 +782,36 @@ def test_a_check_of_files_does_not_end_the_script(check: str) -> None:
     assert made == "a\nb"
 
 
+DIE = 'die() { echo "$*" >&2; exit 1; }\n'
+CLEAN = "die() { rm -rf b; exit 2; }\n"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        (f"{DIE}a || die no\n[ ! -f x ] && die x\nb", "a || exit 1\nb"),
+        (f"{DIE}srun a || die 'no; a'\ncd c || die c\nb", "a || exit 1\ncd c || exit 1\nb"),
+        (f"{DIE}a\nif [ $? -ne 0 ]; then die no; fi\nb", "a || exit 1\nb"),
+        (f"{DIE}module purge || die no\nsource x || die x\nb", "b"),
+        (f"{DIE}fail() {{ die $1; }}\na || fail no\nb", "a || exit 1\nb"),
+        (f"{DIE}for f in $(ls); do a $f || die x; done\nif [ ! -f x ]; then die x; fi\nb", "for f; do\nb"),
+        (f"{DIE}for f in $(ls); do a $f || die x; done\n[ -f x ] || die x\nb", "for f; do\nb"),
+        (f"{CLEAN}a || die no\nmodule purge || die\n[ -f x ] || {{ echo x; die x; }}\nb", f"{CLEAN}a || die no\nb"),
+        (f"{CLEAN}a && die no\nb", f"{CLEAN}a &&\ndie no\nb"),
+        ("a && exit 0\nb", "a &&\nexit 0\nb"),
+        ("a && { echo b; exit 3; }\nb", "a &&\n{ echo b; exit 3; }\nb"),
+    ],
+)
+def test_a_function_that_ends_the_script_ends_the_pod_where_the_script_says_so(body: str, expected: str) -> None:
+    of_loop = f"{DIE}for f in $(ls); do a $f || die x; done"
+    assert command(body, "-N 1") == expected.replace("for f; do", of_loop)
+
+
+def test_a_script_ends_at_a_function_of_the_command() -> None:
+    made = job(script("-N 1", body=f"{CLEAN}a || die no\n[ 1 = 1 ] && die 'no B'\nc", interpreter=BASH))
+    assert [one.message for one in made.obstacles] == ["the script ends here with an error: no B"]
+
+
 def test_a_pause_is_no_program_that_starts_once() -> None:
     _, found = read(script("-N 2", body="srun serve &\nsleep 10\nsrun train"))
     assert [one.message for one in found] == []

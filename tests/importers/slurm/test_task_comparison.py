@@ -101,6 +101,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         ),
         (("-N 1",), 'python a.py\n[ -s x ] || exit\nif [ ! -d y ]; then echo "exit 0"; exit 0; fi\npython b.py'),
         (("-N 1",), "[[ -f x.sqsh ]] || { echo missing; exit 1; }\nif [ ! -d y ]; then\nexit -1\nfi\npython a.py"),
+        (("-N 1",), "die() {\necho no\nexit 1\n}\na || die x\n[ -f x ] || die x\npython a.py"),
         (
             ("-N 1",),
             "f() { local n=$1; shift; python a $n \"$@\"; }\nf 1 x 'y z'\nset -- u v\nshift\npython b $*",
