@@ -5,15 +5,15 @@ from __future__ import annotations
 import operator
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import MAX_LEVELS, STEPS, cut, with_braces, with_own_program
+from gen.base.shell_script import nodes_below, syntax_tree
+from gen.importers.slurm.bash_text import MAX_LEVELS, STEPS, with_braces, with_own_program
 from gen.importers.slurm.expansion import (
     ADDRESS,
     MARKED,
@@ -39,16 +39,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 STATUS: Final = "the status of a program"
-_RESTARTS: Final = "the number of restarts"
+RESTARTS: Final = "the number of restarts"
 RESTART_COUNT: Final = "SLURM_RESTART_COUNT"
 _RESTARTED: Final = regex(rf"{RESTART_COUNT}:?[-+=]")
-_CONTINUES: Final = "let the program continue from its last checkpoint, if there is one"
+CONTINUES: Final = "let the program continue from its last checkpoint, if there is one"
 _ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
 _OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
 _ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
 _ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
-_LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
 _OF_WALK: Final = (
     *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "entered"),
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
@@ -74,8 +73,6 @@ _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
 OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
-_CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|cd|pushd|\.)\s")
-"""Commands that change files, or the shell by another script."""
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
@@ -293,7 +290,7 @@ class Conditions(Expander):
     def parameter(self, text: str) -> Value:
         if _RESTARTED.match(text) and self.lookup(RESTART_COUNT) is None:
             self.decided_by |= {RESTART_COUNT} if self._decides else set()
-            self.asked |= set() if self._decides else {_RESTARTS}
+            self.asked |= set() if self._decides else {RESTARTS}
         of_shell = self.kept | self.computed | self.from_text
         if not self._decides:
             name = _OTHERWISE.match(text)
@@ -401,34 +398,14 @@ class Conditions(Expander):
         function = self.functions.get("".join(self.text(node).split()[:1]))
         return function is not None and _FAILS.search(self.text(function)) is not None
 
-    def name_branch(self, condition: Node, branches: Iterable[Node]) -> None:
-        """Name a decision that the machines may take in another way, or values from outside, if it starts a program or
-        sets a value.
-        """
-        texts = [re.sub(r"\$\([^()]*\)", "_", self.text(one)) for one in branches if one.is_named]
-        set_there = {name for one in texts for name in assigned_in(one)} - self.decided_by
-        acts = any(self.is_program(one) or _CHANGES.search(one) for one in texts)
-        leaves = any(map(_LEAVES.search, texts))
-        if acts or leaves or any(re.search(rf"\$\{{?{one}\b", self.source) for one in set_there):
-            what, why = f"the other case of `{cut(self.text(condition))}`", "gen does not see files of machines"
-            hint = "write the commands of this case without the check"
-            hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint
-            if not self.assumed:
-                name = min(self.decided_by)
-                hint = f"give it with `--define {name}=VALUE`, if it is set"
-                why = f"the script gets `${name}` from outside"
-                if name == RESTART_COUNT:
-                    why, hint = f"no pod has {_RESTARTS}", _CONTINUES
-            self.left.append(DroppedPart(self.place(condition), what, why, hint))
-
     def name_values(self, node: Node) -> None:
         """Name values of a command that a pod has in another way, which those of conditions are not."""
         program = next(iter(self.text(node).split()), "")
         if is_silent(program) or program in ("exit", "return"):
             self.asked.discard(STATUS)
         for what in sorted(self.asked):
-            why = "it counts as 0" if what in (STATUS, _RESTARTS) else "a pod has its own"
-            hint = _CONTINUES if what == _RESTARTS else "write what you mean"
+            why = "it counts as 0" if what in (STATUS, RESTARTS) else "a pod has its own"
+            hint = CONTINUES if what == RESTARTS else "write what you mean"
             self.left.append(DroppedPart(self.place(node), what, why, hint))
         for name in sorted(one for one in self.unset_names if not one.startswith("SLURM_")):
             hint = f"give it with `--define {name}=VALUE`, if it is set"

@@ -22,6 +22,7 @@ from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
+from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
@@ -274,7 +275,7 @@ class BatchScript(BatchCommands):
         if chooses and known is False and is_silent("".join(self.text(parts[-1]).split()[:1])):
             self._statement(parts[0])  # as without `|| true`
         elif (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
-            self.name_branch(parts[0], () if self.end_in(parts[-1]) and not is_other else parts[1:])
+            name_branch(self, parts[0], () if self.end_in(parts[-1]) and not is_other else parts[1:])
         starts = self.starts_program(parts[-1]) and not (sign == "||" and self.only_ends(parts[0], parts[-1]))
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and starts
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
@@ -338,7 +339,7 @@ class BatchScript(BatchCommands):
                     [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
                 )
                 own = parts[start + 1 :] if not known or RESTART_COUNT in self.decided_by else []
-                self.name_branch(conditions[0], (others if known else []) + own)
+                name_branch(self, conditions[0], (others if known else []) + own)
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")

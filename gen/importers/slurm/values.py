@@ -33,6 +33,7 @@ from gen.importers.slurm.expansion import (
     source_text,
     sources,
 )
+from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Step, relative
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ class BatchValues(Conditions):
         elif not self.fails and (self.assumed or self.decided_by):
             around = condition.parent.parent if condition.parent is not None else None
             others = around.named_children if around is not None else []
-            self.name_branch(condition, [one for one in others if one.start_byte > condition.start_byte])
+            name_branch(self, condition, [one for one in others if one.start_byte > condition.start_byte])
 
     def _leave_check(self, condition: Node, first: int) -> None:
         """Leave out a check of files, and its programs behind the first ones."""

@@ -28,6 +28,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.texts import follow_eval, follow_shell
 from gen.importers.slurm.traps import follow_trap
+from gen.importers.slurm.variable_files import file_of_exports, lost_variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -289,6 +290,9 @@ def _source(reader: BatchCommands, called: Called) -> bool:
         return True
     if SETUP.search(called.text):
         return _conda(reader, called)
+    if file_of_exports(f"source {shown(file)}"):
+        reader.left.append(lost_variables(reader, shown(file), called.place))
+        return True
     hint = "put the file into the image, or write its variables as `env`"
     return reader.drop(called, f"the file `{shown(file)}`", "gen reads no files that a script names", hint)
 

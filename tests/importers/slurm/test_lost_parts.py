@@ -453,7 +453,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "local A=1\nsrun a $A", 4, "bash accepts `local` in functions only"),
         (NODE, "cd\nsrun a", 4, "the folder of `cd` is not carried"),
         (NODES, "A=$(srun hostname)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list of"),
-        (NODE, "export $(cat .env)\nsrun a", 4, "the declaration of `$(cat .env)` is not carried: only a shell knows"),
+        (NODE, "export $(ask .env)\nsrun a", 4, "the declaration of `$(ask .env)` is not carried: only a shell knows"),
         (NODE, "shopt -s nullglob\nsrun a *.b", 5, "the meaning of patterns with `nullglob` is not carried"),
         (NODE, "set -f\nsrun a *.b", 5, "the meaning of patterns with `noglob` is not carried"),
         (NODE, "A=$(basename $PWD)\nsrun a $A", 4, "the name of the folder is not carried: a pod has its own"),

@@ -1,0 +1,47 @@
+"""Decisions that the machines of a script may take in another way than the job, or values from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from gen.base import regex
+from gen.base.shell_script import assigned_in
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.conditions import CONTINUES, RESTART_COUNT, RESTARTS, Conditions
+from gen.importers.slurm.programs import DroppedPart
+from gen.importers.slurm.variable_files import without_exports
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
+_CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|cd|pushd|\.)\s")
+"""Commands that change files, or the shell by another script."""
+_EXPORTS_OUTPUT: Final = regex(r"\b(?:export|declare|typeset)\s+(?:-\w+\s+)*\"?\$\(")
+"""A declaration of variables whose names a program prints."""
+
+
+def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node]) -> None:
+    """Name a decision that the machines may take in another way, or values from outside, if it starts a program or
+    sets a value.
+    """
+    others = [one for one in branches if one.is_named and one.type != "comment"]
+    texts = [without_exports(reader, reader.text(one), reader.place(one)) for one in others]
+    exports = any(map(_EXPORTS_OUTPUT.search, texts))
+    texts = [re.sub(r"\$\([^()]*\)", "_", one) for one in texts]
+    set_there = {name for one in texts for name in assigned_in(one)} - reader.decided_by
+    acts = exports or any(reader.is_program(one) or _CHANGES.search(one) for one in texts)
+    leaves = any(map(_LEAVES.search, texts))
+    if acts or leaves or any(re.search(rf"\$\{{?{one}\b", reader.source) for one in set_there):
+        what, why = f"the other case of `{cut(reader.text(condition))}`", "gen does not see files of machines"
+        hint = "write the commands of this case without the check"
+        hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint
+        if not reader.assumed:
+            name = min(reader.decided_by)
+            hint = f"give it with `--define {name}=VALUE`, if it is set"
+            why = f"the script gets `${name}` from outside"
+            if name == RESTART_COUNT:
+                why, hint = f"no pod has {RESTARTS}", CONTINUES
+        reader.left.append(DroppedPart(reader.place(condition), what, why, hint))
