@@ -313,9 +313,10 @@ class BatchCommands(BatchFunctions):
         if container.command[0] == RUNSCRIPT:
             hint = "write it behind `exec` and the image"
             self.refuse(place, "only the image knows the program of its runscript", hint)
-        first = len(self.steps)
+        first, outer, self.in_image = len(self.steps), self.in_image, True
         own = [one for one in assigned if not of_container(one[0])]
         self.run(place, [*container.command], (*own, *variables, *container.variables))
+        self.in_image = outer
         if container.folder:
             self.steps[first:] = [one.within(container.folder, place) for one in self.steps[first:]]
 

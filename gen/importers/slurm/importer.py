@@ -12,7 +12,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
-from gen.importers.slurm import exports, processes, reports, shells, steps
+from gen.importers.slurm import exports, processes, rank_shells, reports, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -246,6 +246,7 @@ def _translate(
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
     started = carry_files(draft, script, runs)
+    started = rank_shells.in_own_shells(started) if draft.fields["kind"] == "mpi" else started
     steps.report_parts(draft, started)
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):

@@ -16,6 +16,7 @@ from gen.importers.slurm.bash_text import expanded_part, without_heredocs
 from gen.importers.slurm.expansion import ONE, START, is_known, marked
 from gen.importers.slurm.images import named_images
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
+from gen.importers.slurm.rank_shells import SOURCES
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.srun import word_of_folder
 from gen.importers.slurm.steps import WIDE, Run, is_of_pod, line_of, parts_of
@@ -89,7 +90,8 @@ def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
         ends_itself = ends_itself or (hides and several and behind != [])
         others = {_key(one) for one in (*runs[:first], *behind)}  # behind `cd` outside
         guarded = any(runs[number].entered.is_guarded and _key(runs[number]) not in others for number in at)
-        ends_itself = ends_itself or (guarded and behind != []) or (shell.joined and several)
+        reads_file = behind != [] and any(runs[number].text.startswith(SOURCES) for number in at)
+        ends_itself = ends_itself or (guarded and behind != []) or (shell.joined and several) or reads_file
         if in_background := shell.in_background and end.background and several:
             what, why = "the background of all but the last program", "they start one by one"
         else:

@@ -169,6 +169,7 @@ def _in_tasks(
     task.exported = dict.fromkeys(step.exported, step.place)
     task.folder, task.entered = step.folder, replace(step.entered, at=-1, joins=False)
     task.share(script)
+    task.in_image = any(one.startswith("--container-") for one in step.options)
     task.kept, task.source = task.kept | script.from_text, script.source
     task.run(step.place, words, step.assigned)
     script.absorb(task)

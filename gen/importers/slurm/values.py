@@ -86,6 +86,7 @@ class BatchValues(Conditions):
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
         self.in_task = self.is_inner = in_task
+        self.in_image = False  # whether a container runs this part
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.keyed: dict[str, dict[str, str]] = {}
@@ -172,6 +173,7 @@ class BatchValues(Conditions):
         """Know what another part of the script knows about variables."""
         self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
         self.outputs, self.matching, self.once, self.origin = outer.outputs, outer.matching, outer.once, outer.origin
+        self.in_image = outer.in_image
 
     def note_cases(self, node: Node) -> None:
         """Note the variables that only some cases set. Those of options, or before a program, are empty in others."""

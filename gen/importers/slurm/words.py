@@ -293,6 +293,9 @@ def _source(reader: BatchCommands, called: Called) -> bool:
     if file_of_exports(f"source {shown(file)}"):
         reader.left.append(lost_variables(reader, shown(file), called.place))
         return True
+    if reader.in_image and not called.words[2:]:
+        reader.add(Step(text=f"source {shown(file)}", place=called.place))
+        return True
     hint = "put the file into the image, or write its variables as `env`"
     return reader.drop(called, f"the file `{shown(file)}`", "gen reads no files that a script names", hint)
 
