@@ -65,6 +65,7 @@ class BatchCommands(BatchFunctions):
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted = dict[str, Location]()
+        self.job_ids = set[str]()  # variables with the answer of `sbatch`
         self.needed_values = list[str]()  # names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
@@ -136,6 +137,19 @@ class BatchCommands(BatchFunctions):
             self.submitted.setdefault(script, place)
         self.left.append(other_job(script, place, delayed=any(one.name == "begin" for one in options)))
 
+    def command_holds(self, text: str) -> bool | None:
+        """Whether a command that decides succeeds, as the start of another job does."""
+        if text.startswith(f"{SUBMITS} "):
+            self._submitting.append(self.words(text))
+            return True
+        return super().command_holds(text)
+
+    def checks_job(self, node: Node) -> bool:
+        """Whether a construct only checks the answer of `sbatch`, which is named where the script has it."""
+        text = self.text(node)
+        reads = not self.job_ids.isdisjoint(VARIABLE.findall(text))
+        return reads and not (assigned_in(text) or self.starts_program(node))
+
     def name_values(self, node: Node) -> None:
         super().name_values(node)
         for words in self._submitting:
@@ -202,9 +216,15 @@ class BatchCommands(BatchFunctions):
         self.add(Step(text=text, place=self.place(node)))
 
     def parameter(self, text: str) -> Value:
-        """The value of `${…}`. Only the pod knows an item of an array that one of its lines sets."""
+        """The value of `${…}`. Only the pod knows an item of an array that one of its lines sets. The id of another job
+        is a number in a condition.
+        """
         item = PARAMETER.fullmatch(text)
         name, index = (item["name"], item["index"]) if item is not None and not item["indirect"] else ("", None)
+        if name in self.job_ids:
+            self.job_ids |= {self._assigned} - {""}
+            if self._decides:
+                return "1"
         if item is None or index in (None, "@", "*") or not self.is_of_shell(name):
             return super().parameter(text)
         if name in self.keyed:
@@ -233,6 +253,7 @@ class BatchCommands(BatchFunctions):
         self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *self.read_by_calls(called)])
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
+        self.job_ids |= {self._assigned} - {""} if starts else set()
         lines = {name for name in self.from_text if self.variables.get(name) == marked(f"${name}")}
         self.variables = variables | {name: marked(f"${name}") for name in lines}  # its shell is one of its own
         return answer

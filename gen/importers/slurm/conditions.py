@@ -160,7 +160,7 @@ class Conditions(Expander):
         elif node.type == "list":
             known = self._list_holds(node)
         elif node.type == "command":
-            known = self._command_holds(self.text(node))
+            known = self.command_holds(self.text(node))
         elif node.type in ("redirected_statement", "compound_statement", "subshell"):
             body = node.child_by_field_name("body") or next(iter(node.named_children), None)
             known = self.holds(body) if body is not None else None
@@ -175,7 +175,8 @@ class Conditions(Expander):
                 return known
         return _of_several([known for _, known in parts], decides=decides)
 
-    def _command_holds(self, text: str) -> bool | None:
+    def command_holds(self, text: str) -> bool | None:
+        """Whether a command that decides succeeds; None if only the shell of the pod knows it."""
         text = str(self.lookup(name[1] or "")) if (name := _WORD_OF.fullmatch(text)) is not None else text
         if text in ("true", "false", ":"):
             return text != "false"
@@ -376,7 +377,7 @@ class Conditions(Expander):
         if TO_FILE.search(command):
             return None
         if known is None and re.match(r"whoami|id ", command):
-            known = self.outside("USER")
+            known = str(self.parameter("USER"))
         if known is not None:
             return known.replace(RUN_ID, RUN)
         calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
@@ -413,11 +414,11 @@ class Conditions(Expander):
         self.asked.clear()
         self.unset_names.clear()
 
-    def is_program(self, text: str) -> bool:
-        """Whether a text starts more than what shows something, or removes files."""
+    def is_program(self, text: str, *, or_job: bool = True) -> bool:
+        """Whether a text starts more than what shows something, or removes files, or another job."""
         called = _words_of(source_text(text), "command_name")
         own = OF_FILES | self.functions.keys() | self.of_outputs
-        return any(one == SUBMITS or not (is_silent(one) or one in own) for one in called)
+        return any((one == SUBMITS and or_job) or not (is_silent(one) or one in own) for one in called)
 
 
 def _words_of(text: str, kind: str) -> list[str]:

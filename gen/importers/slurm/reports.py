@@ -38,6 +38,7 @@ _ASKS_OTHERS: Final = regex(rf"\$\(\s*({'|'.join(sorted((*base.PROGRAMS, 'ssh'))
 _TEXT_ASKS_SLURM: Final = regex(
     r"(?m)(?:^|[;&|({`!]|\b(?:then|do|else|if|elif|while|until)\b)[ \t]*"
     r"(scontrol(?=\s+(?:-\S+\s+)*show\b)|squeue|sinfo|sacct)\s"
+    r"|(?:\$\(|[{`!]|\b(?:if|elif|while|until)\b)\s*(sbatch)\s"
 )
 _RANKS: Final = frozenset({marked("$RANK"), marked("$OMPI_COMM_WORLD_RANK")})
 _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(OMPI_COMM_WORLD_)?RANK\b(?![^\"'}\s])")
@@ -106,7 +107,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
             draft.cannot_run(run.place, why, "write the value that it gives")
         if (within := _TEXT_ASKS_SLURM.search(run.text)) is not None:
-            why = f"`{within[1]}` has no answer in a pod, and only a shell decides this part"
+            why = f"`{within[1] or within[2]}` has no answer in a pod, and only a shell decides this part"
             draft.cannot_run(run.place, why, "write the value that it gives")
         if run.text and run.by_srun and draft.fields["kind"] == "mpi":
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"

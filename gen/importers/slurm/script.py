@@ -358,6 +358,8 @@ class BatchScript(BatchCommands):
 
     def _undecided(self, node: Node) -> None:
         """A construct that only a shell decides: its variables are not known afterwards."""
+        if self.checks_job(node):
+            return
         text, starts = self.text(node), self.starts_program(node)
         assigned = self.forget_assigned(node)
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())

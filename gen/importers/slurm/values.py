@@ -345,7 +345,7 @@ class BatchValues(Conditions):
 
     def only_prepares(self, step: Step) -> bool:
         """Whether a step of a script starts no program of a job: one of a script that submits others may compute."""
-        only_submits = self.submitted and step.text and not self.is_program(step.text)
+        only_submits = self.submitted and step.text and not self.is_program(step.text, or_job=False)
         removes = self.unseen is not None and step.words[:1] == ("rm",)  # before the program that gen does not see
         return bool(only_submits) or removes or step.words[:1] in (*BETWEEN, ("chmod",), ("touch",))
 
