@@ -18,7 +18,7 @@ from gen.importers.slurm.expansion import CALCULATED, is_known, marked, source_t
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
-from gen.importers.slurm.outputs import with_variables
+from gen.importers.slurm.outputs import LOOKS_UP, with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
 from gen.importers.slurm.site import (
     CONDA,
@@ -66,6 +66,7 @@ class BatchCommands(BatchFunctions):
         self.single_outputs: list[tuple[Step, Value]] = []  # lines with an output that only one part reads
         self.submitted = dict[str, Location]()
         self.job_ids = set[str]()  # variables with the answer of `sbatch`
+        self.looked_up = set[str]()  # programs whose paths it asks for with `which`
         self.needed_values = list[str]()  # names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
@@ -250,6 +251,7 @@ class BatchCommands(BatchFunctions):
                 self.keep_function(name)
         self.variables, self.functions = {**variables}, functions
         answer, words = super().output(command), self._of_variable(self.words(command))
+        self.looked_up |= {answer} if LOOKS_UP.fullmatch(" ".join(words)) else set()
         self.assign_before(answer, self.at, [*VARIABLE.findall(answer), *self.read_by_calls(called)])
         starts = [at for at, one in enumerate(words) if one == SUBMITS and (not at or words[at - 1] in _BEFORE_COMMAND)]
         self._submitting += [words[at:] for at in starts]
@@ -384,6 +386,7 @@ class BatchCommands(BatchFunctions):
         self.mounts += inner.mounts
         self.indexed |= inner.indexed
         self.outside_values = {**inner.outside_values, **self.outside_values}
+        self.looked_up |= inner.looked_up
         self.unreadable, self.cut = self.unreadable or inner.unreadable, self.cut or inner.cut
         self.pipes_fail = self.pipes_fail or inner.pipes_fail
 

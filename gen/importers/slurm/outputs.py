@@ -48,6 +48,8 @@ FIRST: Final = regex(r"(?:^|[|(`])\s*(?:head\s+-n?\s*1\b|sed\s+(?:-n\s+)?['\"]?1
 SEQUENCE: Final = regex(r"seq(?: -s ?([^\s\ue000]+))?((?: -?\d{1,3}){1,3})")
 SUM: Final = regex(r"expr ((?:\d{1,9} [-+*/%] ){1,9}\d{1,9})")
 COUNTS: Final = regex(r"\|\s*wc\s+-l\s*$")
+LOOKS_UP: Final = regex(r"which\s+([\w.+/-]+)")
+"""A command for the path of a program, which each pod finds by its name."""
 TO_FILE: Final = regex(r"(?<![2&])>\s*(?![\s&]|/dev/)")
 _HOST: Final = regex(r"\bhostname\b|\bgetent\b|\bnslookup\b|\bdig\b|\bhost\s|scontrol\s+getaddrs|\bifconfig\b|\bip\s+a")
 _OF_NAMES: Final = regex(r"\b(?:getent\s+a?hosts(?:v[46])?|nslookup|dig|host)\s")
@@ -127,7 +129,8 @@ def answer_of(
             return name.removesuffix(base[2] or "").removeprefix("." if name == SCRIPT else "")
     if re.match(r"(?:dirname|readlink|realpath|cd|pwd)\b", command):
         return _folder(expanded, folder)
-    return command.split()[1] if re.fullmatch(r"which\s+\S+", command) else None
+    looked_up = LOOKS_UP.fullmatch(expanded)
+    return looked_up[1] if looked_up is not None else None
 
 
 def _folder(command: str, folder: str) -> str | None:

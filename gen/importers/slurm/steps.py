@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
-from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
@@ -121,6 +121,7 @@ def runs_of(
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
     runs = [replace(one, text=without_srun(one.text)) for one in runs] if layout.tasks == 1 else runs
+    runs = [_with_paths(one, script.looked_up) for one in runs]
     follow_tasks(script, readers)
     copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]
@@ -201,6 +202,27 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
         return None, 0
     behind = len(launcher.before)
     return (launcher, at + behind) if tuple(words[at + 1 : at + 1 + behind]) == launcher.before else (None, 0)
+
+
+_RUNS_FILE: Final = regex(r"(?:\S*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)(?=\s)")
+
+
+def _with_paths(run: Run, names: Collection[str]) -> Run:
+    """A program with the paths of `names` that Python or a launcher of Python gets: these take a name for a file."""
+    if not names:
+        return run
+    started = regex(rf"(?<=\s)(?<!which )({'|'.join(map(re.escape, sorted(names)))})(?=[\s;&|)'\"]|$)")
+
+    def one(text: str) -> str:
+        start = _RUNS_FILE.search(text)
+        behind = text[start.end() :] if start is not None else ""
+        return text[: len(text) - len(behind)] + started.sub(r"$(which \1)", behind)
+
+    words, behind = [*run.words], False
+    for at, word in enumerate(run.words):
+        words[at] = marked(f"$(which {word})") if behind and word in names else one(word) if " " in word else word
+        behind = behind or _RUNS_FILE.match(f"{word} ") is not None
+    return replace(run, words=tuple(words), text="\n".join(map(one, run.text.split("\n"))))
 
 
 class Options(Struct):

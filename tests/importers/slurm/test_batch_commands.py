@@ -903,3 +903,18 @@ def test_a_function_of_the_command_has_the_values_of_its_calls(body: str, expect
 )
 def test_a_function_gets_the_variables_in_front_of_it(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("srun torchrun $(which b) c", "torchrun $(which b) c"),
+        ('A="$(which b) c"\nsrun bash -c "torchrun --d $A"', "torchrun --d $(which b) c"),
+        ("A=$(which b)\nfor i in $(ls); do python $A $i $(which b); done", "for i in $(ls); do python $(which b) $i $(which b); done"),
+        ("$(which python) a.py\ntorchrun --no_python $(which python) b", "python a.py\ntorchrun --no_python $(which python) b"),
+        ("A=python\nB=$(which $A)\nmpirun $B a.py", "mpirun python a.py"),
+        ("a $(which b)", "a b"),
+    ],
+)  # fmt: skip
+def test_python_gets_the_path_of_a_program(body: str, expected: str) -> None:
+    assert command(body, "-N 1") == expected
