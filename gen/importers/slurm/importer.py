@@ -12,7 +12,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
-from gen.importers.slurm import exports, processes, rank_shells, reports, shells, steps
+from gen.importers.slurm import exports, launcher_pod, processes, rank_shells, reports, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -241,7 +241,7 @@ def _translate(
         _refuse_empty(script, place, what, _OF_CHECK if check else _NEEDED_VALUES, draft.found)
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
-    runs = processes.side_by_side(draft, options, runs)
+    runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
@@ -255,7 +255,7 @@ def _translate(
     _order(draft, runs, layout, of_script.nodes, script)
     for name, (value, place) in script.secrets.items():
         draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
-    runs = processes.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    runs = launcher_pod.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
     runs = [*arrays, *shells.in_folders(draft, script, runs)]
@@ -284,7 +284,7 @@ def _report(
     """Report what the pods of the job do not have. `started` are its programs before shells are around them."""
     reports.report_outside(draft, script, runs)
     mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
-    processes.report_launcher(draft, runs)
+    launcher_pod.report_launcher(draft, runs)
     reports.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
     _lacking(draft, script, runs, lacking)
     reports.report_shells(draft, script, runs)

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Location, regex
 from gen.base.findings import counted
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
@@ -42,9 +41,6 @@ _OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
 """Expressions, which have a value before a shell reads the command."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
 """First words of commands that a shell runs itself."""
-_BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))
-_FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
-DEFAULT_PORT: Final = "29500"
 _OF_POD: Final = (
     ("machine_rank", marked("$RANK")),
     ("main_process_ip", marked("$MASTER_ADDR")),
@@ -63,6 +59,22 @@ def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
         "SLURM_LOCALID": marked("$OMPI_COMM_WORLD_LOCAL_RANK"),
         "SLURM_NODEID": marked(f"$((OMPI_COMM_WORLD_RANK / {per_node}))" if per_node > 1 else "$OMPI_COMM_WORLD_RANK"),
     }
+
+
+def starts_one_process(run: Run) -> bool:
+    """Whether a program is `mpirun` with one process, which needs no other pod."""
+    if run.launcher is not mpirun.LAUNCHER:
+        return False
+    values = without_set(run).values
+    return values.get(base.ALL_PROCESSES, ("", ""))[1] == "1" and base.PROCESSES not in values
+
+
+def in_one_pod(runs: list[Run], layout: Layout) -> list[Run]:
+    """The programs of one node, with each `mpirun` as it is if all of them start one process."""
+    others = any(one.launcher is mpirun.LAUNCHER and not starts_one_process(one) for one in runs)
+    if layout.nodes > 1 or others or any(is_of_mpi(one, layout) and one.launcher is None for one in runs):
+        return runs
+    return [replace(one, launcher=None, at=0) if starts_one_process(one) else one for one in runs]
 
 
 def is_of_mpi(run: Run, layout: Layout) -> bool:
@@ -312,30 +324,6 @@ def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
     return layout
 
 
-_OF_FILES: Final = names("chmod cp curl gunzip git ln mv rsync tar touch unzip wget")
-"""Programs that only need the files that they name."""
-
-
-def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
-    """Report programs that run in the pod of the launcher only, and need files or GPUs of the workers."""
-    if draft.fields["kind"] != "mpi":
-        return
-    mounts = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
-    used = {word for one in runs if one.by_srun for word in one.words}
-    for one in runs:
-        program = source_text(one.words[0]).rpartition("/")[2] if one.words else ""
-        words = (word for word in one.words[1:] if not word.startswith("-") and ("/" in word or program == "mkdir"))
-        paths = [posixpath.join(one.folder, word) for word in words]
-        outside = [path for path in paths if not any(f"{path}/".startswith(f"{mount}/") for mount in mounts)]
-        is_needed = program not in _OF_FILES or bool(outside) or not paths
-        is_needed = any(path in word for path in outside for word in used) if program == "mkdir" else is_needed
-        by_launcher = one.by_srun or one.launcher in (mpirun.LAUNCHER, deepspeed.LAUNCHER) or program == "mpirun"
-        if program and is_needed and not by_launcher and one.words[:1] not in (*OF_SHELL, *_BETWEEN):
-            hint = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
-            why = "only the pod of the launcher runs it, with files of its own and without GPUs"
-            draft.drop(one.place, f"`{program[:40]}` on the workers", why, hint)
-
-
 def _ranks_of_task(run: Run) -> list[tuple[str, str]]:
     """The variables of a program, such as its rank and its GPUs, that only the shell of each task knows."""
     if run.words[:1] == () or is_silent(run.words[0]) or run.words[0] in OF_FILES:
@@ -402,21 +390,3 @@ def _is_own(name: str, value: str, script: BatchScript, run: Run, runs: Sequence
 
 _OF_ITSELF: Final = regex(r"\$\((?!\()|OMPI_COMM_WORLD")
 """A value that the shell of a program computes, and `env` of the job cannot have."""
-
-
-def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
-    """The programs of a job with MPI, with the address of its first worker if the script gives them one: only the
-    launcher knows it, and each `mpirun` passes it on.
-    """
-    texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
-    if not {*RENDEZVOUS} & script.exported.keys() and not re.search(r"\$\{?MASTER_(?:ADDR|PORT)\b", texts):
-        return runs
-    given = (str(one.exported.get("MASTER_PORT")) for one in reversed(script.steps))
-    port = next((one for one in given if one.isdecimal()), DEFAULT_PORT)
-    passed = tuple(word for name in RENDEZVOUS for word in ("-x", name))
-    runs = [
-        replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
-        for one in runs
-    ]
-    first, text = runs[0], f"export MASTER_ADDR={_FIRST_HOST} MASTER_PORT={port}"
-    return [Run(text=text, place=first.place, folder=first.folder, entered=first.entered), *runs]

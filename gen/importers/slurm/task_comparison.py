@@ -39,11 +39,11 @@ from gen.importers.sandbox import (
 )
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.launcher_pod import DEFAULT_PORT
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives, layout_of
 from gen.importers.slurm.outside import with_values
 from gen.importers.slurm.placeholders import without_placeholders
-from gen.importers.slurm.processes import DEFAULT_PORT
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site
 from gen.importers.slurm.srun import exported_by, with_nodes

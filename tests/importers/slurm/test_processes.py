@@ -486,6 +486,10 @@ def test_processes_of_cpus_are_no_gpus(before: str, options: str, gpus: int | No
         ("python /fsx/prepare.py", ["python"]),
         ("srun --ntasks-per-node=1 pip install -e .", []),
         ("mpirun -n 2 /fsx/a", []),
+        ("grep b c > /tmp/a", ["grep"]),
+        ("sed s/a/b/ c > /tmp/b", []),
+        ("cp /fsx/a a.txt\nsrun python b.py a.txt", ["cp"]),
+        ("cp /fsx/a a.txt\nsrun python b.py b.txt", []),
     ],
 )
 def test_programs_that_the_workers_do_not_start(before: str, names: list[str]) -> None:
@@ -497,6 +501,48 @@ def test_programs_that_the_workers_do_not_start(before: str, names: list[str]) -
     )
     named = [one.message.split("`")[1] for one in found if "only the pod of the launcher" in one.message]
     assert named == names
+
+
+@for_each(
+    ("body", "lacking"),
+    [
+        ("tar -xf a-1.tar.gz\nsrun a-1/bin/b", "a-1/bin/b"),
+        ("git clone https://example.com/c/a.git\ncd a\nsrun python b.py", "a/b.py"),
+        ("git clone https://example.com/c/a.git b\nsrun bash b/run.sh", "b/run.sh"),
+        ("cd a\nmake\ncd ..\nsrun env B=c a/bin/b", "a/bin/b"),
+        ("make\nmpirun -np 2 -x A ./b", "b"),
+        ("mpicc -o b b.c\nsrun ./b", "b"),
+        ("make\nsrun python ./b.py", ""),
+        ("make\nsrun b", ""),
+        ("mpicc -o b b.c\nsrun ./c", ""),
+        ("tar -xf data.tar\nsrun a/bin/b --data data/c", ""),
+        ("srun --ntasks-per-node=1 make\nsrun ./b", ""),
+        ("cd /fsx/a\nmake\nsrun ./b", ""),
+    ],
+)
+def test_programs_that_only_the_launcher_makes_cannot_run(body: str, lacking: str) -> None:
+    found = Findings()
+    site = ("site.yaml", b"paths: {/fsx: fsx}\n")
+    text = script("-N 2", "--ntasks-per-node=4", body=body)
+    list(
+        IMPORTERS["slurm"]().read(ImportInput(file="a.sh", text=text, otherwise="team", image="a/b", site=site), found)
+    )
+    named = [one.message.split("`")[1] for one in found if "only the pod of the launcher makes" in one.message]
+    assert named == ([lacking] if lacking else [])
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("mpirun -n 1 a\ncp b c", ("batch", "mpirun -n 1 a\ncp b c")),
+        ("mpirun -np 1 -H localhost env A=1 a", ("batch", "mpirun -np 1 -H localhost env A=1 a")),
+        ("mpirun -n $SLURM_NTASKS a\nsrun b $SLURM_PROCID", ("batch", "mpirun -n 1 a\nb 0")),
+        ("mpirun -n 1 a\nmpirun -n 2 b", ("mpi", "mpirun a\nmpirun -np 2 --oversubscribe b")),
+    ],
+)
+def test_one_process_on_one_node_needs_no_other_pod(body: str, expected: tuple[str, str]) -> None:
+    made = job(script("-N 1", "-n 1", body=body)).fields
+    assert (made["kind"], made["command"]) == expected
 
 
 def test_the_sizes_are_those_of_the_last_program_with_several_tasks() -> None:
@@ -648,7 +694,7 @@ def test_the_rank_of_slurm_that_a_program_may_read_is_named(tasks: int, body: st
         ),
         (
             "export MASTER_ADDR=$(scontrol show hostnames | head -1)\nsrun python a.py --to $MASTER_ADDR",
-            "mpirun -x MASTER_ADDR -x MASTER_PORT python a.py --to $MASTER_ADDR",
+            "mpirun -x MASTER_ADDR python a.py --to $MASTER_ADDR",
             0,
         ),
     ],

@@ -234,21 +234,21 @@ def test_programs_together_with_mpi_start_in_as_many_processes(body: str, expect
     [
         (
             "export MASTER_ADDR=$(hostname) MASTER_PORT=$((10000 + SLURM_JOBID % 9))\nsrun python a.py",
-            "MASTER_PORT=29500\nmpirun -x MASTER_ADDR -x MASTER_PORT python a.py",
+            " MASTER_PORT=29500\nmpirun -x MASTER_ADDR -x MASTER_PORT python a.py",
         ),
         (
             "export MASTER_ADDR=$(hostname) MASTER_PORT=6000\nmpirun -x MASTER_ADDR=$MASTER_ADDR a",
-            "MASTER_PORT=6000\nmpirun -x MASTER_ADDR=$MASTER_ADDR a",
+            " MASTER_PORT=6000\nmpirun -x MASTER_ADDR=$MASTER_ADDR a",
         ),
         (
             "srun bash -c 'a $MASTER_ADDR $SLURM_PROCID'",
-            "MASTER_PORT=29500\nmpirun -x MASTER_ADDR -x MASTER_PORT sh -c 'a $MASTER_ADDR $OMPI_COMM_WORLD_RANK'",
+            "\nmpirun -x MASTER_ADDR sh -c 'a $MASTER_ADDR $OMPI_COMM_WORLD_RANK'",
         ),
     ],
 )
 def test_the_address_of_the_first_worker_is_that_of_the_hosts_of_mpi(body: str, expected: str) -> None:
     made = job(script("-N 2", "--ntasks-per-node=4", body=body, interpreter="/bin/bash"))
-    first = "export MASTER_ADDR=$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1) "
+    first = "export MASTER_ADDR=$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
     assert (made.fields["command"], made.obstacles) == (first + expected, ())
 
 

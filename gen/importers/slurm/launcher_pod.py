@@ -1,0 +1,156 @@
+"""The pod of the launcher of MPI: files of its own, which the workers lack, and the address that it gives them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from msgspec.structs import replace
+
+from gen.base import names, regex
+from gen.importers.draft import JobDraft
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.expansion import START, source_text
+from gen.importers.slurm.processes import OF_SHELL
+from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.steps import RENDEZVOUS, WRAPPERS, Run
+from gen.job.launchers import deepspeed, mpirun
+
+_BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))
+_FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
+DEFAULT_PORT: Final = "29500"
+
+_OF_FILES: Final = names("chmod cp curl gunzip git ln mv rsync tar touch unzip wget")
+"""Programs that only need the files that they name."""
+
+
+_COMPILERS: Final = names("cmake g++ gcc make mpicc mpicxx mpifort ninja nvcc")
+_UNPACKERS: Final = names("git tar unzip")
+_ARCHIVE: Final = regex(r"\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|git)$")
+_TARGET: Final = regex(r"(?<![<>&\d])[12]?>>?\s*([\w./~+-]+)")
+"""A file to which a line of the shell writes."""
+_ASSIGNED: Final = regex(r"[A-Za-z_]\w*=|-")
+_OF_LAUNCHER: Final = "only the pod of the launcher runs it, with files of its own and without GPUs"
+_ON_WORKERS: Final = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
+
+
+def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
+    """Report programs that run in the pod of the launcher only, and need files or GPUs of the workers."""
+    if draft.fields["kind"] != "mpi":
+        return
+    mounts = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
+
+    folder = draft.fields.get("workingDir", "")
+
+    def is_outside(path: str) -> bool:
+        return not any(f"{posixpath.join(folder, path)}/".startswith(f"{mount}/") for mount in mounts)
+
+    used = {word for one in runs if one.by_srun for word in one.words}
+    files = {path for one in runs if _is_on_workers(one) for path in _operands(one) if is_outside(path)}
+    made = dict[str, str]()
+    for one in (run for run in runs if not _is_on_workers(run)):
+        program = _program(one)
+        words = [word for word in one.words[1:] if not word.startswith("-")]
+        paths = [posixpath.join(one.folder, word) for word in words if "/" in word or program == "mkdir"]
+        outside = [path for path in paths if is_outside(path)]
+        is_needed = program not in _OF_FILES or bool(outside) or not paths
+        is_needed = any(path in word for path in outside for word in used) if program == "mkdir" else is_needed
+        is_needed = is_needed or (program in _OF_FILES and not files.isdisjoint(_operands(one)))
+        if one.text or one.words[:1] in (*OF_SHELL, *_BETWEEN):
+            is_needed = not files.isdisjoint(_written(one))
+        if program and is_needed:
+            draft.drop(one.place, f"`{program[:40]}` on the workers", _OF_LAUNCHER, _ON_WORKERS)
+        made |= dict.fromkeys(filter(is_outside, _made(one, program)), program)
+    for one in filter(_is_on_workers, runs):
+        if (program := _started(one)) and any(_is_in(program, *pair) for pair in made.items()):
+            message = f"the workers do not have `{cut(program)}`, because only the pod of the launcher makes it"
+            draft.cannot_run(one.place, message, "make it in the image or on a volume")
+
+
+def _is_in(program: str, folder: str, maker: str) -> bool:
+    """Whether a program is in the folder that another one makes or changes."""
+    if maker in _COMPILERS and program.endswith((".py", ".sh")):
+        return False
+    return f"{program}/".startswith(f"{folder}/") or (folder == "." and not program.startswith(("/", START)))
+
+
+def _is_on_workers(run: Run) -> bool:
+    """Whether the pods of the workers have a program."""
+    is_launcher = run.launcher in (mpirun.LAUNCHER, deepspeed.LAUNCHER) or run.words[:1] == ("mpirun",)
+    return not run.text and (run.by_srun or is_launcher)
+
+
+def _program(run: Run) -> str:
+    """The name of the program that a line starts."""
+    first = run.words[0] if run.words else next(iter(run.text.split()), "")
+    name = source_text(first).rpartition("/")[2]
+    return name if regex(r"[\w.+-]*").fullmatch(name) else ""
+
+
+def _path(run: Run, word: str) -> str:
+    return posixpath.normpath(posixpath.join(run.folder, word))
+
+
+def _operands(run: Run) -> list[str]:
+    """The paths that a program could mean by its words, which are relative to its folder."""
+    words = (word.partition("=")[2] if word.startswith("-") else word for word in run.words[1:])
+    return [_path(run, word) for word in words if word]
+
+
+def _written(run: Run) -> list[str]:
+    """The files that a line of the shell writes."""
+    return [_path(run, path) for path in (*_TARGET.findall(run.text), *run.output[1:]) if path]
+
+
+def _made(run: Run, program: str) -> list[str]:
+    """The folders and programs that a program makes."""
+    words = run.words[1:]
+    behind = next((after for word, after in pairwise(words) if word in ("-o", "-C")), "")
+    if program in _COMPILERS:
+        return [_path(run, behind or ".")]
+    if program not in _UNPACKERS or (program == "git" and words[:1] != ("clone",)):
+        return []
+    named = [word for word in words if _ARCHIVE.search(word)]
+    target = words[-1] if program == "git" and words[-1] not in named else behind
+    folders = [target] if target else [_ARCHIVE.sub("", posixpath.basename(word)) for word in named]
+    return [_path(run, one) for one in folders]
+
+
+def _started(run: Run) -> str:
+    """The file that `mpirun` starts, or a script behind its language, if it has a path."""
+    if run.words[:1] != ("mpirun",):
+        return ""
+    words, at = run.words, 1
+    while at < len(words) and words[at].startswith("-"):
+        name = mpirun.LAUNCHER.name_of(words[at].lstrip("-").partition("=")[0])
+        at += 3 if name in mpirun.LAUNCHER.pairs else 2 if name in mpirun.LAUNCHER.values else 1
+    while at < len(words) and (words[at] in WRAPPERS or _ASSIGNED.match(words[at])):
+        at += 1
+    program = next(iter(words[at:]), "")
+    if "/" in program:
+        return _path(run, program)
+    return next((_path(run, word) for word in words[at + 1 : at + 3] if word.endswith((".py", ".sh"))), "")
+
+
+def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:
+    """The programs of a job with MPI, with the address of its first worker if the script gives them one, and the port
+    if they read one: only the launcher knows the address, and each `mpirun` passes both on.
+    """
+    texts = " ".join(source_text(word) for one in runs for word in (*one.words, one.text))
+    read = {name for name in RENDEZVOUS if name in script.exported or re.search(rf"\$\{{?{name}\b", texts)}
+    if not read:
+        return runs
+    read.add("MASTER_ADDR")
+    given = (str(one.exported.get("MASTER_PORT")) for one in reversed(script.steps))
+    port = next((one for one in given if one.isdecimal()), DEFAULT_PORT)
+    passed = tuple(word for name in sorted(read) for word in ("-x", name))
+    runs = [
+        replace(one, words=("mpirun", *passed, *one.words[1:])) if one.by_srun and one.words[:1] == ("mpirun",) else one
+        for one in runs
+    ]
+    first, values = runs[0], {"MASTER_ADDR": _FIRST_HOST, "MASTER_PORT": port}
+    text = " ".join(("export", *(f"{name}={values[name]}" for name in sorted(read))))
+    return [Run(text=text, place=first.place, folder=first.folder, entered=first.entered), *runs]
