@@ -40,7 +40,7 @@ _LEFT: Final = {
     "--containall": ("the program has the variables of the job", "remove those that it must not have"),
     "--home": ("a container has no home of the user", "mount a volume of the overlay with `data`"),
 }
-_RUNSCRIPT: Final = (
+OF_RUNSCRIPT: Final = (
     "the runscript of the image",
     "the job starts the program itself",
     "check that the program needs nothing of it",
@@ -63,6 +63,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     variables: tuple[tuple[str, str], ...] = ()
     left: tuple[tuple[str, str, str], ...] = ()
     """Options that a job does not have, with the reasons and the remedies."""
+    misplaced: str = ""
+    """An option behind the image, which Apptainer takes for the program."""
 
     def dropped(self, place: Location) -> Iterator[DroppedPart]:
         return (DroppedPart(place, *one) for one in self.left)
@@ -81,7 +83,7 @@ def opened(words: Sequence[str]) -> Opened | None:
 
 def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shifter: bool) -> Opened | None:
     image, folder, mounts, pairs = "", "", list[str](), list[tuple[str, str]]()
-    left = {"run": _RUNSCRIPT} if words[1:2] == ["run"] and not is_shifter else {}
+    left = {"run": OF_RUNSCRIPT} if words[1:2] == ["run"] and not is_shifter else {}
     while at < len(words) and words[at].startswith("-"):
         name, equals, value = words[at].partition("=")
         at += 1 if equals or name not in with_value else 2
@@ -101,6 +103,9 @@ def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shi
         image = inner.pop(0)
     elif image and OPEN not in image:  # which is one of a registry, with any spelling
         image = f"docker://{PREFIX.sub('', image)}"
+    misplaced = inner[0] if inner and inner[0].startswith("-") and words[1:2] == ["exec"] and not is_shifter else ""
+    while misplaced and inner and inner[0].startswith("-"):
+        del inner[: 2 if inner[0] in with_value else 1]
     if words[1:2] == ["run"] and not is_shifter and (not inner or inner[0].startswith("-")):
         inner, left = [RUNSCRIPT, *inner], {}
     if not inner:
@@ -112,6 +117,7 @@ def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shi
         folder=folder,
         variables=(*pairs,),
         left=(*left.values(),),
+        misplaced=misplaced,
     )
 
 

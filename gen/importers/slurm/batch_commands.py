@@ -336,6 +336,9 @@ class BatchCommands(BatchFunctions):
         if container.command[0] == RUNSCRIPT:
             hint = "write it behind `exec` and the image"
             self.refuse(place, "only the image knows the program of its runscript", hint)
+        if container.misplaced:
+            what = f"the container takes `{container.misplaced[:40]}` behind the image for its program"
+            self.refuse(place, what, "write the options of the container before the image")
         first, outer, self.in_image = len(self.steps), self.in_image, True
         own = [one for one in assigned if not of_container(one[0])]
         self.run(place, [*container.command], (*own, *variables, *container.variables))

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal
+from gen.importers.slurm.apptainer import OF_RUNSCRIPT
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import OPEN, RUN, START, marked, source_text, sources
+from gen.importers.slurm.expansion import OPEN, RUN, START, marked, shown, source_text, sources
 from gen.importers.slurm.images import carry_image, named_images, options_of_steps, rooted
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import AnyStep, Step
@@ -162,6 +163,26 @@ def carry_containers(
         if not _mount(draft, part, place, script, site, lacking):
             lacking.mounts.setdefault(target, place)
     return [*parts]
+
+
+_NEW_FOLDER: Final = regex(r"\bvenv(?:\s+-\S+)*\s+(\S+)|\bmkdir(?:\s+-\S+)*\s+(\S+)")
+_TESTED: Final = regex(r"(?<!\S)-d\s+\"?\$\{?(\w+)\}?\"?(?=[\s;\]])")
+
+
+def report_runscripts(draft: JobDraft, script: BatchValues, steps: Sequence[Step]) -> None:
+    """Report a first word behind the image of `singularity run` that the script itself uses as a folder: it is an
+    argument of the runscript, and no program.
+    """
+    starts = {one.place for one in script.left if one.what == OF_RUNSCRIPT[0]}
+    texts = (" ".join(one.words) for one in steps)
+    folders = {word.rstrip("/") for text in texts for pair in _NEW_FOLDER.findall(text) for word in pair if word}
+    tested = (script.variables.get(name) for name in _TESTED.findall(script.source))
+    folders |= {one.rstrip("/") for one in tested if isinstance(one, str) and one}
+    for one in steps:
+        if one.place in starts and one.words and one.words[0].rstrip("/") in folders:
+            what = f"`{cut(shown(one.words[0]))}` is a folder, which the runscript of the image gets as an argument"
+            draft.cannot_run(one.place, what, "write what the runscript does behind `exec` and the image")
+            return
 
 
 def carry_folder(draft: JobDraft, options: Sequence[Option]) -> None:

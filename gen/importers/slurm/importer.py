@@ -21,6 +21,7 @@ from gen.importers.slurm.containers import (
     container_words,
     in_container,
     mount_folders,
+    report_runscripts,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.images import image_files, named_images
@@ -228,6 +229,7 @@ def _translate(
     layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
     last = {one.name: one for one in (*options, *of_step)}
     mounted = carry_containers(draft, last, script, image, site, lacking)
+    report_runscripts(draft, script, runs)
     starts_none = all(script.only_prepares(one) for one in runs)
     left = () if starts_none and script.submitted else script.left  # of a job that is written
     for one in dict.fromkeys(one for one in left if not one.of_pods):

@@ -390,6 +390,37 @@ def test_the_runscript_of_an_image_is_a_program_that_only_the_image_knows(line: 
     assert f"train.sh:{LINE}: only the image knows the program of its runscript" in found
 
 
+@for_each(
+    ("body", "folder"),
+    [
+        ('V=/opt/v\npython -m venv $V\nsingularity run a.sif $V "b c"', "/opt/v"),
+        ('V=/opt/v\nsrun apptainer run a.sif ${V} "b c"\n[ -d "$V" ] && b', "/opt/v"),
+        ("mkdir -p d/\nsingularity run a.sif d b", "d"),
+        ("mkdir -p d\nsingularity run a.sif b d", ""),
+        ("mkdir -p d\nsingularity exec a.sif d b", ""),
+    ],
+)
+def test_a_folder_behind_an_image_is_an_argument_of_its_runscript(body: str, folder: str) -> None:
+    _, found = read(body)
+    named = [one.split("`")[1] for one in found if "which the runscript of the image gets" in one]
+    assert named == ([folder] if folder else [])
+
+
+@for_each(
+    ("line", "option"),
+    [
+        ("srun singularity exec a.sif -B data:/data b -c", "-B"),
+        ("apptainer exec -B c:/c a.sif --nv b -c", "--nv"),
+        ("apptainer exec --nv a.sif b -c", ""),
+    ],
+)
+def test_an_option_behind_the_image_of_exec_is_its_program(line: str, option: str) -> None:
+    made, found = read(line)
+    message = f"train.sh:{LINE}: the container takes `{option}` behind the image for its program"
+    assert made.fields["command"] == "b -c"
+    assert (message in found) == bool(option)
+
+
 @for_each(("images", "named"), [("", True), ("images: {/a/b.sqsh: a/b:1}\n", False)])
 def test_an_image_that_the_site_file_replaces_is_named(images: str, named: bool) -> None:
     _, found = read("srun --container-image=/a/b.sqsh c", site=f"image: a/nodes:1\n{images}", image="")
