@@ -225,6 +225,7 @@ def _translate(
     ranks = partial(processes.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
+    of_step = processes.of_training(of_step, runs, of_script)
     script.container_words = container_words(script)
     layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
     last = {one.name: one for one in (*options, *of_step)}

@@ -305,6 +305,25 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
     return replace(run, words=tuple(words))
 
 
+def of_training(of_step: list[Option], runs: Sequence[Run], of_script: Layout) -> list[Option]:
+    """The options of the training. Programs that run at the same time share all CPUs of the script."""
+    tasks = next((int(one.value[:6]) for one in of_step if one.name == "ntasks" and one.value.isdecimal()), 0)
+    if not (of_script.nodes < tasks < of_script.tasks and _run_together(runs)):
+        return of_step
+    sizes = ("cpus-per-task", "nodes", "ntasks", "ntasks-per-node")
+    return [one for one in of_step if one.name not in sizes]
+
+
+def _run_together(runs: Sequence[Run]) -> bool:
+    """Whether a program of `srun` starts while another one runs."""
+    running = False
+    for one in runs:
+        if running and one.by_srun:
+            return True
+        running = one.words != ("wait",) and (running or (one.by_srun and one.background))
+    return False
+
+
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
     """Set the kind and its sizes if a program needs MPI. Returns the sizes that its launchers give."""
     slots = {without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}

@@ -504,6 +504,22 @@ def test_programs_that_the_workers_do_not_start(before: str, names: list[str]) -
 
 
 @for_each(
+    ("body", "sizes"),
+    [
+        ("srun -N 1 -n 1 a &\nsrun -n 8 b &\nwait", (5, 5, "mpirun -npernode 4 b &")),
+        ("srun -n 8 -c 1 b &\nsrun -N 1 -n 1 a", (5, 5, "mpirun -npernode 4 b &")),
+        ("srun -N 1 -n 1 a &\nwait\nsrun -n 8 b", (4, 4, "mpirun b")),
+        ("srun -N 1 -n 1 a\nsrun -n 8 b", (4, 4, "mpirun b")),
+    ],
+)
+def test_programs_at_the_same_time_share_the_sizes_of_the_script(body: str, sizes: tuple[int, int, str]) -> None:
+    made = job(script("-N 2", "-n 10", "-c 1", body=body)).fields
+    cpu, slots, line = sizes
+    assert (made["cpu"], made["slotsPerWorker"]) == (cpu, slots)
+    assert line in made["command"].split("\n")
+
+
+@for_each(
     ("body", "lacking"),
     [
         ("tar -xf a-1.tar.gz\nsrun a-1/bin/b", "a-1/bin/b"),
