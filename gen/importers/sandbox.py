@@ -35,7 +35,8 @@ BATCH: Final = -1
 """The task of a process that is none."""
 MOST_TASKS: Final = 64
 _ENDS: Final = regex(
-    r"(?m)(?<!\\\n)^([ \t]*)(?:set(?:\s+-[Eeuxvo]+)+(?:\s+pipefail)?|kill \"\$!\")(?=\s*(?:$|[#;&]|\d*[<>]))"
+    r"(?m)(?<!\\\n)^([ \t]*)(?:set(?:\s+-[Eeuxvo]+)+(?:\s+pipefail)?"
+    r"|kill(?:\s+-\w+)*(?:\s+\"?\$(?:!|\w+|\{\w+\})\"?)+)(?=\s*(?:$|[#;&]|\d*[<>]))"
 )
 """`set -eu`: a program that the sandbox lacks does not end the script. `kill`: recorders may be slow."""
 _SECONDS: Final = 60

@@ -60,6 +60,7 @@ class BatchCommands(BatchFunctions):
         self.behind = list[str]()  # words behind the redirection of the command of now
         self.drawn: dict[str, str] = {}  # exported random numbers, which the pod draws once
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
+        self.ids = set[str]()  # variables of the command with the process id of a program in the background
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from gen.importers.slurm.background import set_ids
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, source_text, sources
 from gen.importers.slurm.outputs import line_of_output
@@ -24,6 +25,7 @@ def assign(reader: BatchCommands, node: Node) -> None:
         reader.as_it_is(node)
         return
     name, value = reader.assign_node(node) or ("", "")
+    set_ids(reader, node)
     if name == "IFS":
         text = reader.text(node) if is_known(value) else "unset IFS"
         reader.add(Step(text=text, place=reader.place(node), sets=name))
@@ -76,6 +78,8 @@ def declare(reader: BatchCommands, node: Node) -> None:
         if reader.hidden is not None and hides:
             reader.hidden.setdefault(name, reader.variables.get(name))
         made = reader.assign_node(child) if child is not None and assigns else None
+        if child is not None and assigns:
+            set_ids(reader, child)
         _note_type(reader, name, switches if assigns else switches.replace("i", ""))
         reader.fixed |= {name} if fixes else set()
         if exports:

@@ -91,6 +91,8 @@ SCRIPT: Final = ".slurm_script"
 
 
 STATUS: Final = "status "
+LEFT_OUT: Final = marked("")
+"""The process id of a program in the background that the job does not have."""
 
 
 class Shell(Struct, frozen=True, eq=False):

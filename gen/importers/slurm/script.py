@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, invalid_parts
+from gen.importers.slurm.background import is_id
 from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.conditions import RESTART_COUNT
@@ -24,7 +25,7 @@ from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
 from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
-from gen.importers.slurm.programs import Called, in_shell, uses_of, written_line
+from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, uses_of, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.texts import follow_heredoc
 from gen.importers.slurm.traps import (
@@ -118,6 +119,8 @@ class BatchScript(BatchCommands):
                 return
             if node.start_byte < self.read_until:
                 continue
+            if node.type == "&":
+                self.variables["!"] = marked("$!") if len(self.steps) > before else LEFT_OUT
             if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
                 self.steps[before:] = in_shell(self.steps[before:], self.steps[-1].stops, in_background=True)
@@ -394,7 +397,7 @@ class BatchScript(BatchCommands):
             self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
             return
         items = [*self.nodes] if items == [NODES] else items
-        if {*items} == {marked("$!")}:
+        if items and all(is_id(self, one) for one in items):
             self.run(self.place(node), ["wait", *items])
             if "||" in self.text(body):
                 hint = "write the loop into `command`, with the numbers of its programs"

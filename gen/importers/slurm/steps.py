@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 
 from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
+from gen.importers.slurm.background import with_plain_waits
 from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
@@ -95,7 +96,7 @@ def runs_of(
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
     readers: list[tuple[Sequence[Step], Mapping[str, str]]] = []
-    for step in on_each_node(needed_steps(script.steps), layout.nodes):
+    for step in on_each_node(with_plain_waits(needed_steps(script.steps)), layout.nodes):
         inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
             known, rest = options_of(without_variables(step.options), step.place, found)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
+from gen.importers.slurm.background import kill, wait
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
@@ -164,38 +165,16 @@ def _leave(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
-def _in_background(reader: BatchCommands) -> list[Step]:
-    return [one for one in reader.steps if one.starts_in_background]
-
-
-def _wait(reader: BatchCommands, called: Called) -> bool:
-    behind, waited = _in_background(reader), len(called.words) - 1
-    if waited and len(behind) == 1 and reader.steps[-1].background:
-        reader.steps[-1] = replace(behind[0], background=False)
-    elif behind:
-        if 0 < waited < len(behind):
-            why, hint = "the pod waits for all programs in the background", "write it into `command`"
-            reader.drop(called, f"`{called.text}`", why, hint)
-        reader.start(("wait",), called)
-    return True
-
-
 def _sleep(reader: BatchCommands, called: Called) -> bool:
     """A pause, which a program in the background may need."""
-    if not _in_background(reader):
+    if not any(one.starts_in_background for one in reader.steps):
         return _shows(reader, called)
     reader.start(called.words, called)
     return True
 
 
 def _kill(reader: BatchCommands, called: Called) -> bool:
-    """The end of a program in the background, if there is only one."""
-    behind = _in_background(reader)
-    if len(behind) == 1 and marked("$!") in called.words:
-        reader.start(tuple(dict.fromkeys(called.words)), called)
-    elif behind:
-        reader.drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")
-    return bool(behind) or _shows(reader, called)
+    return kill(reader, called) or _shows(reader, called)
 
 
 def _in_place(reader: BatchCommands, called: Called) -> bool:
@@ -341,7 +320,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     **dict.fromkeys(("bash", "sh"), follow_shell),
     "eval": follow_eval,
     "trap": follow_trap,
-    "wait": _wait,
+    "wait": wait,
     "sleep": _sleep,
     "kill": _kill,
     "shift": _shift,

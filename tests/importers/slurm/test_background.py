@@ -7,6 +7,7 @@ from tests.importers.slurm.test_slurm import BASH, read, script
 from tests.importers.slurm.test_steps import command
 
 NODE = ("-N 1",)
+SERVED = "a &\nS=$!\nb &\nT=$!"
 WAITS = (
     "while [ ! -f p ]; do sleep 1; done",
     "until [ -e p ]; do sleep 1; done",
@@ -26,14 +27,27 @@ WAITS = (
         ("f() { a; b && c; }\nf &\n(d; e) &\nwait", "(a; b && c) &\n(d; e) &\nwait"),
         ("(a; (b; c) & d || exit 1; e)\ng", "(a; (b; c) & d || exit 1; e)\ng"),
         (f"(a; b {'b' * 110}) &\nc", f"(\n  a\n  b {'b' * 110}\n) &\nc"),
-        ("a &\nP=$!\nb\nkill $P\nwait $P\nc", 'a &\nb\nkill "$!"\nwait\nc'),
+        ("a &\nP=$!\nb\nkill $P\nwait $P\nc", "a &\nP=$!\nb\nkill $P\nwait\nc"),
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nfor p in ${P[@]}; do wait $p; done\nb", "a 1 &\na 2 &\nwait\nb"),
         ("P=()\nfor i in 1 2; do a $i & P+=($!); done\nwait ${P[@]}\nb", "a 1 &\na 2 &\nwait\nb"),
         ("for i in *.c; do a $i & done\nwait\nb", "for i in *.c; do a $i & done\nwait\nb"),
         ("for i in *.c; do a $i > d 2>&1; done\nwait\nb", "for i in *.c; do a $i > d 2>&1; done\nb"),
-        ("a &\nb &\nwait $!", "a &\nb &\nwait"),
-        ("for i in $(seq 0 1); do a $i & P[$i]=$!; done\nfor p in ${P[*]}; do wait $p; done", "a 0 &\na 1 &\nwait"),
-        ("a &\nP=$!\nb\nS=$?\nkill $P\nexit $S", 'a &\nb\nS=$?\nkill "$!"\nexit $S'),
+        ("a &\nb &\nwait $!", 'a &\nb &\nwait "$!"'),
+        (f"{SERVED}\nwait $T\nrc=$?\nkill $S\nexit $rc", f"{SERVED}\nwait $T\nrc=$?\nkill $S\nexit $rc"),
+        (f"{SERVED}\nwait $T || exit 1\nwait $S && c\nd", f"{SERVED}\nwait $T || exit 1\nwait $S &&\nc\nd"),
+        (f"set -e\n{SERVED}\nwait $S\nwait $T\nc", f"set -e\n{SERVED}\nwait $S\nwait $T\nc"),
+        (f"nvidia-smi -l 1 > log &\nM=$!\n{SERVED}\nkill $M\nwait $M $T\nc", "a &\nb &\nT=$!\nwait $T\nc"),
+        (f"nvidia-smi -l 1 > log &\nM=$!\n{SERVED}\nkill $S $M\nwait $M\nc", "a &\nS=$!\nb &\nkill $S\nc"),
+        (f"{SERVED}\nwait -n\nc", "a &\nb &\nwait -n\nc"),
+        (f"{SERVED}\nwait $S $T\nc", "a &\nb &\nwait\nc"),
+        ('P=""\nfor i in 1 2; do a $i & P="$P $!"; done\nwait $P\nb', "a 1 &\na 2 &\nwait\nb"),
+        (f"{SERVED}\ndeclare -A P\nP[x]=$T\nwait ${{P[x]}}\nc", "a &\nb &\nT=$!\nwait $T\nc"),
+        ('declare -A P\na & P["x"]=$!\nb &\nwait "${P[x]}"\nc', 'a &\nP_x=$!\nb &\nwait "$P_x"\nc'),
+        (
+            "for i in $(seq 0 1); do a $i & P[$i]=$!; done\nfor p in ${P[*]}; do wait $p; done",
+            "a 0 &\nP_0=$!\na 1 &\nP_1=$!\nwait $P_0 $P_1",
+        ),
+        ("a &\nP=$!\nb\nS=$?\nkill $P\nexit $S", "a &\nP=$!\nb\nS=$?\nkill $P\nexit $S"),
         ("b\nS=$?\necho $S\nexit $S", "b"),
         ("S=0\nwhile ask; do a || S=$?; done\nexit ${S}", "S=0\nwhile ask; do a || S=$?; done\nexit $S"),
     ],
@@ -60,8 +74,8 @@ def test_a_wait_for_a_program_in_the_background_stays(loop: str) -> None:
         ("for i in 1 2; do a && break; done\nb", 4, "the rest of the loop is not carried: it starts the program again"),
         ("{ conda create -n a; } &\nwait\nb", 4, "`conda create -n a` is not carried: a container has an"),
         ("a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),
-        ("a &\nb &\nkill $!\nc", 6, '`kill "$!"` is not carried: gen does not know which program'),
-        ("a &\nP=$!\nb &\nc\nwait $P", 8, '`wait "$!"` is not carried: the pod waits for all programs'),
+        ("a &\nb &\nkill %1\nc", 6, "`kill %1` is not carried: gen does not know which program"),
+        ("a &\nb &\nc\nwait %1", 7, "`wait %1` is not carried: the pod waits for all programs"),
     ],
 )
 def test_a_program_that_gen_does_not_know_is_named(body: str, line: int, message: str) -> None:
