@@ -255,16 +255,19 @@ class Layout(Struct, frozen=True, kw_only=True):
     array: bool = False
     """Whether they are the pods of one job."""
     names: Mapping[str, str] = {}
-    """Variables of Slurm with the account, the partition and the quality of service."""
+    """Variables of Slurm with the names and the numbers of options."""
 
 
 def names_of(options: Mapping[str, str]) -> dict[str, str]:
-    """Variables of Slurm with the names and the memory that options give. Of several partitions, Slurm chooses one."""
+    """Variables of Slurm with the names and the numbers that options give. Of several partitions, Slurm chooses one."""
     known = {name: options[name] for name in ("account", "partition", "qos") if name in options}
     made = {f"SLURM_JOB_{name.upper()}": value for name, value in known.items() if not {*",$"} & {*value}}
     for name, variable in _MEMORIES.items():
         if (match := _MEMORY.fullmatch(options.get(name, ""))) is not None:
             made[variable] = str(int(match[1]) * 1024 ** "KMGT".index(match[2].upper() or "M") // 1024)
+    made |= {variable: options[name] for name, variable in _NUMBERS.items() if _NUMBER.fullmatch(options.get(name, ""))}
+    if (steps := _STEPS.fullmatch(options.get("array", ""))) is not None:
+        made["SLURM_ARRAY_TASK_STEP"] = steps[1] or "1"
     return made
 
 
@@ -273,6 +276,18 @@ _MEMORY: Final = regex(r"([1-9]\d{0,9})([KMGTkmgt]?)")
 """A size, which the variables have in mebibytes."""
 
 
+_NUMBERS: Final = {
+    name: f"SLURM_{name.replace('-', '_').upper()}"
+    for name in (
+        *("cpus-per-gpu", "gpus-per-task", "gpus-per-socket", "ntasks-per-gpu", "ntasks-per-socket"),
+        *("ntasks-per-core", "threads-per-core"),
+    )
+}
+"""Variables that Slurm sets only with their options: "Output environment variables" in
+https://slurm.schedmd.com/sbatch.html.
+"""
+_NUMBER: Final = regex(r"(?:[A-Za-z][\w.-]*:)?[1-9]\d{0,5}")
+_STEPS: Final = regex(r"\d+(?:-\d+(?::([1-9]\d*))?)?(?:%\d+)?")
 TASK: Final = marked("{{ params.task }}")  # of an array that is a sweep
 
 
@@ -282,7 +297,8 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
         "SLURM_JOB_NAME": name,
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(layout.nodes)),
         **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(layout.tasks)),
-        **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), str(layout.per_node)),
+        "SLURM_NTASKS_PER_NODE": str(layout.per_node),
+        "SLURM_TASKS_PER_NODE": _on_nodes(layout),
         "SLURM_CPUS_PER_TASK": str(layout.cpus_per_task),
         "SLURM_SUBMIT_DIR": values.get("PWD", START),
         "SLURMD_NODENAME": marked("$HOSTNAME"),
@@ -299,6 +315,13 @@ def constants(name: str, layout: Layout, values: Mapping[str, str]) -> dict[str,
             f"{layout.cpus}(x{layout.nodes})" if layout.nodes > 1 else str(layout.cpus)
         )
     return {**constants, **_of_array(layout), **layout.names, **values}
+
+
+def _on_nodes(layout: Layout) -> str:
+    """The tasks of all nodes, as in `2(x3),1`."""
+    least, more = divmod(layout.tasks, layout.nodes)
+    counts = (least + 1, more), (least, layout.nodes - more)
+    return ",".join(f"{tasks}(x{nodes})" if nodes > 1 else str(tasks) for tasks, nodes in counts if nodes)
 
 
 def _of_array(layout: Layout) -> dict[str, str]:

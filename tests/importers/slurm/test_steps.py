@@ -682,6 +682,16 @@ def test_a_task_of_an_array_has_its_folder_and_variables(body: str, expected: st
         ("--mem=64G", "$SLURM_MEM_PER_NODE", "65536"),
         ("--mem-per-cpu=512M", "$SLURM_MEM_PER_CPU", "512"),
         ("--mem-per-gpu=40G --gres=gpu:1", "$SLURM_MEM_PER_GPU", "40960"),
+        ("--cpus-per-gpu=4 --gres=gpu:1", "$SLURM_CPUS_PER_GPU", "4"),
+        ("--gpus-per-task=a:2", "$SLURM_GPUS_PER_TASK", "a:2"),
+        ("--ntasks-per-gpu=1 --gres=gpu:1", "$SLURM_NTASKS_PER_GPU", "1"),
+        ("--threads-per-core=1", "$SLURM_NTASKS_PER_CORE", None),
+        ("--threads-per-core=1", "$SLURM_THREADS_PER_CORE", "1"),
+        ("--array=2-8:2", "$SLURM_ARRAY_TASK_STEP", "2"),
+        ("--array=0-3%2", "$SLURM_ARRAY_TASK_STEP", "1"),
+        ("-N 1 --ntasks-per-node=2", "$SLURM_TASKS_PER_NODE", "2"),
+        ("-N 2 --ntasks-per-node=2", "'$SLURM_TASKS_PER_NODE'", "'2(x2)'"),
+        ("-N 3 -n 7", "'$SLURM_TASKS_PER_NODE'", "'3,2(x2)'"),
     ],
 )
 def test_variables_of_slurm_follow_from_options(options: str, words: str, expected: str | None) -> None:
