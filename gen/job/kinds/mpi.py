@@ -190,11 +190,16 @@ class MPIJob(KubeflowJob):
         if target.api_version != V2:
             # the operator sets its `kubexec.sh` behind the user's environment
             return replace(launcher, reserved_env=launcher.reserved_env | {RSH_AGENT}), worker
-        port = ssh_port(target) if target.host_network else None
+        port = ssh_port(target) if target.host_network and not self._has_own_server else None
         agent = ({"name": RSH_AGENT, "value": f"ssh -p {port}"},) if port else ()
         mounted = [one if isinstance(one, str) else one.path for one in self.data.values()]
         hosts = Hosts(pattern=f"{target.run}-worker-%d.{target.run}", count=worker.replicas)
         return replace(launcher, env=agent, wait_for=hosts), replace(worker, command=ssh_server(port, mounted))
+
+    @property
+    def _has_own_server(self) -> bool:
+        """Whether the workers run a program of the job in place of gen's sshd, whose port only the job knows."""
+        return self.roles.worker is not None and bool(self.roles.worker.model_fields_set & {"command", "args"})
 
     def slots(self, gpus: Mapping[str, int]) -> int:
         return self.workers * (self.slots_per_worker or max(gpus.get("worker", 0), 1))
@@ -220,7 +225,8 @@ class MPIJob(KubeflowJob):
 
     def problems(self, target: Target) -> Iterable[Problem]:
         yield from super().problems(target)
-        if target.api_version == V2 and target.host_network and self.implementation not in (None, "OpenMPI"):
+        other = self.implementation not in (None, "OpenMPI")
+        if target.api_version == V2 and target.host_network and other and not self._has_own_server:
             message = f"the launcher of {self.implementation} cannot use another ssh port than that of the node"
             yield Problem(("network",), message, "use the `pod` network, or `implementation: OpenMPI`")
         if target.api_version == V1:

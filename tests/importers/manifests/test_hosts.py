@@ -217,3 +217,15 @@ def test_a_file_of_another_version(version: str, absent: bool) -> None:
     assert [one.message for one in job.obstacles] == [message] * absent
     job = job_of(f"arena submit mpijob --name=p --image=r/x:1 --gpus=1 --workers=2 '{agent}'\n")
     assert [one.message for one in job.obstacles] == [message]
+
+
+def test_the_port_of_ssh_for_an_own_server_of_workers() -> None:
+    """On the network of the nodes, gen sets that of its server."""
+    agent = {"name": "OMPI_MCA_plm_rsh_agent", "value": "ssh -p 2222"}
+    launcher = pod("mpi", command=["mpirun", "python", "t.py"], env=[agent])
+    worker = pod("mpi", command=["/usr/sbin/sshd", "-D", "-p", "2222"])
+    for one in (launcher, worker):
+        one["spec"]["hostNetwork"] = True
+    spec = {"mpiReplicaSpecs": replicas(Launcher=(1, launcher), Worker=(2, worker))}
+    proof = proof_of(an_object("kubeflow.org/v2beta1", "MPIJob", spec))
+    assert (proof.patch, proof.remaining) == (None, ())

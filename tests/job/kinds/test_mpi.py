@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gen.job.kinds.mpi import RSH_AGENT
 from tests.cases import for_each
 
 if TYPE_CHECKING:
@@ -35,6 +36,19 @@ def test_each_job_has_an_ssh_port_of_its_own_on_the_network_of_the_nodes(repo: R
 def test_a_worker_keeps_its_own_command(repo: Repository) -> None:
     repo.job(JOB + "roles: {worker: {command: [/usr/sbin/sshd, -De, -f, /home/mpiuser/.sshd_config]}}\n")
     assert containers(repo.one("MPIJob"))["Worker"]["command"][0] == "/usr/sbin/sshd"
+
+
+@for_each("own", ["command: [/usr/sbin/sshd, -D, -p, '2222']", "args: [/usr/sbin/sshd, -D, -p, '2222']"])
+def test_ssh_has_the_port_of_the_job_where_workers_have_a_server_of_their_own(own: str, repo: Repository) -> None:
+    """The first port of its command counts for ssh of its command, and nothing would listen there."""
+    roles = f"roles: {{worker: {{{own}}}}}\n"
+    repo.job(f"{JOB}network: host\n{roles}")
+    assert RSH_AGENT not in {entry["name"] for entry in containers(repo.one("MPIJob"))["Launcher"]["env"]}
+    repo.job(f"{JOB}network: host\n{roles}env: {{{RSH_AGENT}: ssh -p 2222}}\n")
+    env = containers(repo.one("MPIJob"))["Launcher"]["env"]
+    assert {"name": RSH_AGENT, "value": "ssh -p 2222"} in env
+    repo.job(f"{JOB}network: host\nimplementation: MPICH\n{roles}")
+    assert repo.codes() == []
 
 
 @for_each(
