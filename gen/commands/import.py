@@ -24,7 +24,7 @@ from gen.commands.environment import progress_bar, reads_terminal
 from gen.commands.new import SCHEMA_FILE, only_namespace
 from gen.commands.rendering import refused
 from gen.edit.checks import check_quota
-from gen.importers import IMPORTERS, OPTIONS, ImportedJob, Importer, ImportInput, overlay_needs, proof, sandbox
+from gen.importers import IMPORTERS, OPTIONS, ImportedJob, Importer, ImportInput, overlay_needs, proof, renders, sandbox
 from gen.importers.draft import check_text, text_of
 from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes, unpacked
@@ -262,7 +262,7 @@ def _task_comparison(
 ) -> tuple[str, bool]:
     """The result of the comparison in a sandbox, and whether nothing differs."""
     with contained(found, job.place, f"prove job `{job.name}`"):
-        return importer.compare_tasks(given, job, proof.run_objects(root, job, *overlay), found)
+        return importer.compare_tasks(given, job, renders.run_objects(root, job, *overlay), found)
     return f"{job.namespace}/{job.name} is not proven", False
 
 

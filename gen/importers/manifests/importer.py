@@ -29,6 +29,7 @@ from gen.importers.manifests.objects import (
     templates,
     with_params,
 )
+from gen.importers.manifests.others import group_of, kind_of, report_none, report_others
 from gen.importers.manifests.pods import (
     as_program,
     carry_metadata,
@@ -48,7 +49,6 @@ from gen.importers.manifests.volumes import (
     report_ports,
     report_services,
     report_variables,
-    selects_name,
     separate,
     set_board,
     with_selectors,
@@ -59,9 +59,7 @@ from gen.job.kinds.base import Job
 from gen.job.kinds.declared import DeclaredJob
 from gen.job.names import DNS_SUBDOMAIN
 from gen.kubernetes import quantity
-from gen.kubernetes.facts import RESOURCES
 from gen.kubernetes.facts.base import Resource
-from gen.kubernetes.facts.pods import pods_by_shape
 from gen.kubernetes.objects import Body, present
 
 _POLICY: Final = "concurrencyPolicy"
@@ -146,8 +144,6 @@ def _variable(entry: object, job: str) -> Any:
 
 
 _TTL: Final = "remove it; set `state: finished` in the job after its end. gen never deletes runs by time"
-_KEPT: Final = "keep the manifest where it is applied today, and check it with `gen validate`"
-_BY_CLAIM: Final = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
 
 
 class ManifestsImporter(Importer):
@@ -164,15 +160,15 @@ class ManifestsImporter(Importer):
         files = dict.fromkeys(one.place().file for one in pipelines)
         jobs = [job for file in files for job in _pipelines(given, file, found)]
         every = [one for one in every if not _is_pipeline(one)]
-        runs = [(one, known) for one in every if (known := _kind_of(one.body)) is not None]
+        runs = [(one, known) for one in every if (known := kind_of(one.body)) is not None]
         if not runs and not pipelines and not found.failed():
-            _report_none(every, given, found)
+            report_none(every, given, found)
         used: dict[int, bool] = {}  # by object: whether no run needs it beside its job
         for item, known in runs:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 jobs += _imported(item, known, every, given, found, used)
         if runs or pipelines:
-            _report_others(every, [item for item, _ in runs], used, found)
+            report_others(every, [item for item, _ in runs], used, found)
         return jobs
 
 
@@ -180,55 +176,13 @@ def _is_pipeline(item: Item) -> bool:
     """Whether the object has the templates of a workflow of Argo, and is not in a list of objects."""
     spec = item.body.get("spec")
     known = at(spec, "templates") or at(spec, "workflowSpec", "templates")
-    return item.at == () and _group(item) == ALL_KINDS["pipeline"].facts.group and isinstance(known, list)
+    return item.at == () and group_of(item) == ALL_KINDS["pipeline"].facts.group and isinstance(known, list)
 
 
 def _pipelines(given: ImportInput, file: str, found: Findings) -> Sequence[ImportedJob]:
     """The jobs of the workflows in a file, which pipelines are compiled to, too."""
     raw = next(raw for name, raw in given.files if name == file)
     return IMPORTERS["kfp"]().read(replace(given, file=file, text="", files=((file, raw),)), found)
-
-
-def _report_none(every: list[Item], given: ImportInput, found: Findings) -> None:
-    """Report that no object is a run, at one with pods if there is any."""
-    facts = [model.facts for model in ALL_KINDS.values()]
-    known_kinds = {one.kind for known in facts for one in (known, known.scheduled_by) if one is not None}
-    custom = [one for one in every if "." in _group(one) and RESOURCES.get((_group(one), one.body["kind"])) is None]
-    if custom:
-        first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])
-        message = f"gen has no kind of job for {first.body['kind']} of {first.body['apiVersion']}"
-        pods = [".".join(map(str, route[:-1])) for route in pods_by_shape(first.body) if route[-1] == "spec"]
-        known = f", such as `template: {pods[0]}`" if pods else ""
-        hint = f"if its definition has pod templates{known}, declare it in `kinds` of an overlay, and import it again"
-        hint = f"{hint}; otherwise keep the manifest where it is applied today"
-        runs = [one.kind for one in facts if one.group == _group(first) and "Cron" in first.body["kind"]]
-        if runs:
-            wanted = f"{' or '.join(runs)} of {first.body['apiVersion']}"
-            hint = f"write its job template as a {wanted}, import that, and set `schedule` of the job"
-        hint = f"its pods serve and never end: {_KEPT}" if first.body["kind"] in _SERVING else hint
-        found.error(INVALID_MANIFEST, first.place(), message, hint)
-        return
-    place = every[0].place() if every else Location(given.files[0][0] if given.files else given.file)
-    kinds = ", ".join(dict.fromkeys(str(one.body["kind"]) for one in every[:_MAX_NAMED]))
-    message = f"no object of a kind that gen has{f', only {kinds}' if kinds else ''}"
-    hint = f"name files with objects of these kinds: {', '.join(sorted(known_kinds))}"
-    found.error(INVALID_MANIFEST, place, message, hint)
-
-
-_MAX_NAMED: Final = 5
-_SERVING: Final = frozenset({"InferenceService", "LeaderWorkerSet"})
-
-
-def _kind_of(body: Body) -> tuple[str, Resource] | None:
-    """The kind of job, and the facts of the object, which may be a schedule. Groups of old versions differ."""
-    group, _, _ = body["apiVersion"].rpartition("/")
-    for name, model in ALL_KINDS.items():
-        for facts in (model.facts, model.facts.scheduled_by):
-            if facts is None or facts.kind != body["kind"]:
-                continue
-            if facts.group == group or body["apiVersion"] in facts.retired:
-                return name, facts
-    return None
 
 
 def _imported(
@@ -424,26 +378,3 @@ def _original(
             pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone, model)
             body = replaced(body, one.route, pod["containers"][0])
     return Original(body=body, place=item.place())
-
-
-def _report_others(every: list[Item], runs: list[Item], used: dict[int, bool], found: Findings) -> None:
-    """Report objects that were not imported."""
-    for item in every:
-        if used.get(id(item)) or any(item is run for run in runs):
-            continue
-        what = f"{item.body['kind']} `{item.name}`"
-        why = "gen has no kind of job for it"
-        if item.body["kind"] in _BY_CLAIM:
-            why = "jobs use the claim by its name, so that its data stay where they are"
-        elif RESOURCES.get((_group(item), item.body["kind"])) is None:
-            why = "gen renders no such object from a job"
-        elif "binaryData" in item.body:
-            why = "files of a job are texts, and it has `binaryData`"
-        run = next((one.name for one in runs if selects_name(item, one)), "")
-        hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else _KEPT
-        why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why
-        found.warning(NOT_CARRIED, item.place(), f"{what} is not carried: {why}", hint)
-
-
-def _group(item: Item) -> str:
-    return str(item.body["apiVersion"].rpartition("/")[0])

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from gen.base import Findings, UsageError
-from gen.importers import ImportInput, overlay_needs, proof, sandbox
+from gen.importers import ImportInput, overlay_needs, proof, renders, sandbox
 from gen.importers.sandbox import Process, recorded
 from gen.importers.slurm.importer import SlurmImporter
 from gen.importers.slurm.site import SILENT
@@ -48,7 +48,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
     source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", **given)
     job = SlurmImporter().read(source, found)[0]
     job = replace(job, fields={**job.fields, **(changed or {})})
-    runs = proof.run_objects(root, job, "imported", proof.overlay_text(overlay_needs.fragment([job])))
+    runs = renders.run_objects(root, job, "imported", proof.overlay_text(overlay_needs.fragment([job])))
     before = len(found.items)
     line, same = SlurmImporter().compare_tasks(source, job, runs, found)
     return line, same, found.items[before:]
