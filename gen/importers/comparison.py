@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gen.base import Route, as_mapping, as_mappings, at, entries, follow, replaced
 from gen.base.codes.imports import NOT_CARRIED
+from gen.base.yaml.user_text import verbatim
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
 from gen.importers.manifests.container_names import with_container
@@ -175,11 +176,26 @@ class Difference(Struct, frozen=True, kw_only=True):
     """None if only the rendered object has the value."""
     rendered: object = None
     """None if only the original has the value."""
+    removed: bool = False
+    """Whether the original means another value by a missing field: the numbers of pods of a runtime in the cluster."""
 
     @property
     def added(self) -> bool:
         """Whether only gen sets the value."""
-        return self.original is None
+        return self.original is None and not self.removed
+
+    @property
+    def path(self) -> str:
+        """The path of a patch."""
+        return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in self.route)
+
+    @property
+    def operation(self) -> Fields:
+        """The operation of a patch that gives the rendered object the value of the original."""
+        if self.removed:
+            return {"op": "remove", "path": self.path}
+        op = "add" if self.rendered is None else "replace"
+        return {"op": op, "path": self.path, "value": verbatim(self.original)}
 
 
 def compared(original: Body, rendered: Body) -> Iterator[Difference]:
@@ -187,7 +203,11 @@ def compared(original: Body, rendered: Body) -> Iterator[Difference]:
     theirs = {**original, "metadata": {**original["metadata"], "namespace": rendered["metadata"].get("namespace")}}
     theirs["metadata"].pop("generateName", None)
     theirs["metadata"]["name"] = rendered["metadata"]["name"]
-    return _Comparison(rendered).differences(aligned(theirs, rendered), rendered)
+    facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
+    count = facts.nodes.count if facts is not None and facts.nodes is not None else ()
+    if count and follow(theirs, count) is None and (number := follow(rendered, count)) is not None:
+        yield Difference(route=count, rendered=number, removed=True)
+    yield from _Comparison(rendered).differences(aligned(theirs, rendered), rendered)
 
 
 def _routes(body: Body, pattern: Pattern, value: object) -> list[Route]:

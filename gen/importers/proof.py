@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from gen.base import Diagnostic, Findings, at, counted, follow, quoted, with_field, with_texts
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS, NEEDS_SECRET
-from gen.base.yaml.user_text import verbatim, with_additions, written
+from gen.base.yaml.user_text import with_additions, written
 from gen.importers import Fields, ImportedJob, Original
 from gen.importers.comparison import Difference, compared
 from gen.importers.overlay_needs import with_mirrors
@@ -195,15 +195,7 @@ def _patch_of(renders: Renders, original: Original, job: ImportedJob, text: str)
     """The patch for all values of an original that its job lacks."""
     first = renders.of(original, job, text, Findings())
     every = [one for one in compared(original.body, first) if not one.added] if first is not None else []
-    operations = [
-        {
-            "op": "add" if one.rendered is None else "replace",
-            "path": _pointer(one.route),
-            "value": verbatim(one.original),
-        }
-        for one in every
-        if one.route[:1] != ("apiVersion",)
-    ]
+    operations = [one.operation for one in every if one.route[:1] != ("apiVersion",)]
     if first is None or not operations:
         return None
     target = {"kind": first["kind"], "name": _name(job, original), "namespace": job.namespace}
@@ -234,7 +226,7 @@ def report_proof(proof: Proof, found: Findings) -> None:
         more = len(proof.remaining) - _SHOWN
         others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
         message = f"`{_name(proof.job, proof.original)}` is rendered {known} the original: `{route}`{others}"
-        reasons = list(dict.fromkeys(proof.refused.get(_pointer(one.route), ())))
+        reasons = list(dict.fromkeys(proof.refused.get(one.path, ())))
         why = f"; a patch is refused: {'; '.join(reasons[:2])}" if reasons else ""
         hint = f"check that the job does what you want{why}"
         found.warning(DIFFERS, proof.original.place, message, hint)
@@ -324,10 +316,6 @@ def _with_field(job: ImportedJob, original: Original, name: str, value: object) 
     steps = job.fields["steps"]
     step = {**steps[original.step], name: value}
     return replace(job, fields={**job.fields, "steps": {**steps, original.step: step}})
-
-
-def _pointer(route: Sequence[str | int]) -> str:
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in route)
 
 
 def _added(every: Sequence[Difference]) -> tuple[str, ...]:

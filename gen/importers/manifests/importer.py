@@ -40,6 +40,7 @@ from gen.importers.manifests.pods import (
     without_metadata,
 )
 from gen.importers.manifests.run import read_run, reserved
+from gen.importers.manifests.runtimes import with_nodes
 from gen.importers.manifests.volumes import (
     FileVolumes,
     boards,
@@ -212,7 +213,7 @@ def _imported(
         found.error(INVALID_MANIFEST, *problem)
         return
     draft = JobDraft(item.name, kind, namespace, place, found)
-    body = _modern(draft, item, model, facts)
+    body = with_nodes(draft, item, _modern(draft, item, model, facts), facts, every)
     routes = [one.route for one in templates(facts, body) if one.spec and facts.nodes is None]
     body = body if given.as_is else without_unknown(draft, item, body, routes)
     for route in routes:

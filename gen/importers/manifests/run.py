@@ -18,13 +18,13 @@ from gen.importers import Fields
 from gen.importers.draft import ORDER, JobDraft, as_read, literal, literals, validated
 from gen.importers.manifests.objects import Item, Template, beside, inside, templates
 from gen.importers.manifests.pods import container_route, queue_of, role_fields, set_queue
+from gen.importers.manifests.runtimes import set_runtime
 from gen.importers.manifests.volumes import FileVolumes, Holders, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.facts.builtin import INDEX
-from gen.kubernetes.facts.trainer import RUNTIME_KINDS
 from gen.kubernetes.objects import Body
 from gen.render.parts.containers import UNBUFFERED
 
@@ -147,7 +147,7 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         route = tuple(step for step in model.copied.get(field, ()) if not isinstance(step, Wildcard))
         draft.set(value, *field.split("."), place=item.place(*(route or ("spec",))))
     _grant(draft, body)
-    _set_runtime(draft, model)
+    set_runtime(draft, model)
     if "roles" not in model.model_fields:
         draft.fields |= next(iter(roles.values()), {})
         if every and every[0].replicas != 1:
@@ -167,20 +167,6 @@ def read_run(draft: JobDraft, item: Item, body: Body, model: type[Job], facts: R
         del draft.fields["roles"]
     _report_reserved(draft, item, model, facts, every, reserved(model, draft.fields))
     return holders
-
-
-def _set_runtime(draft: JobDraft, model: type[Job]) -> None:
-    """Declare the runtime in the overlay, and use the short form of one of the cluster."""
-    runtime = draft.fields.get("runtime")
-    if not isinstance(runtime, dict):
-        return
-    name, kind = str(runtime.get("name")), runtime.get("kind")
-    is_common = kind in (None, RUNTIME_KINDS[0])
-    draft.need({} if is_common else {"kind": kind}, "runtimes", name)
-    if is_common:
-        draft.fields["runtime"] = runtime["name"]
-    if is_common and _is_default(model, "runtime", name):
-        del draft.fields["runtime"]
 
 
 def _grant(draft: JobDraft, body: Body) -> None:
