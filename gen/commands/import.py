@@ -30,6 +30,7 @@ from gen.job.names import JOB_NAME
 from gen.kubernetes.manifests.files import STDIN, named_files, read_bytes, unpacked
 from gen.overlay import load_extensions
 from gen.overlay.files import OverlayFiles
+from gen.overlay.overlay import Overlay
 from gen.overlay.read import OverlayReader, merged_fields
 from gen.render.write.compare import Change, Status
 from gen.report.formats import Report
@@ -124,14 +125,14 @@ def run(request: Request) -> Result[Report]:
     found = Findings()
     importer = IMPORTERS[request.importer]
     given = _given_files(root, request) if importer.reads_files else _given(root, request)
-    jobs = _read(importer(), given, overlay_findings, found)
+    named = request.overlay or (overlays[0] if len(overlays) == 1 else None)
+    jobs = _with_accelerators(root, named, _read(importer(), given, overlay_findings, found))
     texts = _texts(root, jobs, found, _remedy(request))
     for job, route, other in overlay_needs.clashes(jobs):
         message = f"`{'.'.join(map(str, route))}` of job `{job.name}` is not that of job `{other.name}`"
         hint = "import the two on their own, for different overlays, or change the name of one claim or folder"
         found.error(OTHER_VALUE, job.place, message, hint)
     needed = overlay_needs.fragment(jobs)
-    named = request.overlay or (overlays[0] if len(overlays) == 1 else None)
     change = _overlay_change(root, request.overlay, jobs, needed, found)
     lacking = overlay_needs.lacking(jobs, known := _known(root, named))
     overlay = named or proof.NAME, _judged_text(root, named, needed, lacking)
@@ -182,6 +183,18 @@ def _read(importer: Importer, given: ImportInput, of_overlays: Findings, found: 
     if importer.defines_names:
         _report_unknown(given, found)
     return jobs
+
+
+def _with_accelerators(root: Path, name: str | None, jobs: Sequence[ImportedJob]) -> Sequence[ImportedJob]:
+    """The jobs with the accelerators of an overlay in place of new ones for the same devices."""
+    if name is None:
+        return jobs
+
+    def parse(fields: Mapping[str, object]) -> Overlay | None:
+        return OverlayReader(root, Findings()).of_text(proof.NAME, proof.overlay_text(fields))
+
+    known = OverlayReader(root, Findings()).of_text(name, (root / overlay_file(name)).read_text("utf-8"))
+    return overlay_needs.with_known_accelerators(jobs, known, parse)
 
 
 def _report_unknown(given: ImportInput, found: Findings) -> None:

@@ -1,11 +1,12 @@
 """Fields of an overlay that imported jobs need, and those that it lacks.
 
-If one of the jobs names an accelerator, all others with GPUs must name one, too.
+If one of the jobs names an accelerator, all others with GPUs must name one, too. One of the overlay with the same
+resource is used again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from gen.base import Route, as_mapping, replaced
 from gen.importers import Fields, ImportedJob, Original
 from gen.importers.draft import texts_in
 from gen.job.kinds import KINDS
+from gen.overlay.entries import AcceleratorFields
 from gen.overlay.overlay import Overlay
 from gen.overlay.profiles.queues.kueue import Kueue
 from gen.render.parts.grants import rewritten
@@ -31,6 +33,38 @@ def with_accelerators(jobs: Sequence[ImportedJob]) -> list[ImportedJob]:
     """
     mixed = any(_FIELD in job.overlay for job in jobs)
     return [_named(job) if mixed else job for job in jobs]
+
+
+def with_known_accelerators(
+    jobs: Sequence[ImportedJob], overlay: Overlay | None, parse: Callable[[Fields], Overlay | None]
+) -> list[ImportedJob]:
+    """The jobs with the accelerators of an overlay in place of new ones that give pods the same devices and do not
+    choose other nodes. `parse` makes an overlay of fields.
+    """
+    wanted: Fields = {}
+    for job in jobs:
+        merge(wanted, job.overlay.get(_FIELD, {}))
+    read = parse({_FIELD: wanted}) if wanted and overlay is not None and overlay.fields.accelerators else None
+    if read is None or overlay is None:
+        return [*jobs]
+    known = {name: _devices(one) for name, one in overlay.fields.accelerators.items()}
+    same: dict[str, str] = {}
+    for name, one in read.fields.accelerators.items():
+        found = [other for other, devices in known.items() if devices == _devices(one)]
+        same |= {name: found[0]} if found and name not in known else {}
+    return [_renamed(job, same) for job in jobs]
+
+
+def _devices(one: AcceleratorFields) -> tuple[object, object]:
+    """The extended resource, and the labels of the nodes."""
+    return one.profile.units(), {**one.profile.effect(1).node_labels, **one.node_labels}
+
+
+def _renamed(job: ImportedJob, names: Mapping[str, str]) -> ImportedJob:
+    """The job with other names of accelerators, which the overlay has."""
+    own = {names.get(name, name): {} if name in names else one for name, one in job.overlay.get(_FIELD, {}).items()}
+    fields = _with_name(job.fields, lambda known: names.get(known or "", known))
+    return replace(job, fields=fields, overlay={**job.overlay, _FIELD: own}) if _FIELD in job.overlay else job
 
 
 def with_mirrors(originals: Iterable[Original], overlay: Overlay | None) -> list[Original]:
@@ -77,23 +111,22 @@ def new_accelerators(needed: Mapping[str, Any], overlay: Mapping[str, Any]) -> l
 
 
 def _named(job: ImportedJob) -> ImportedJob:
-    fields = _with_name(job.fields)
+    fields = _with_name(job.fields, lambda known: known or _NAME)
     if fields == job.fields:
         return job
     return replace(job, fields=fields, overlay={**job.overlay, _FIELD: {**job.overlay.get(_FIELD, {}), **_PLAIN}})
 
 
-def _with_name(fields: Fields) -> Fields:
-    """The fields of a job, a role or a step, with an accelerator for GPUs without one."""
-    if "accelerator" in fields:
-        return fields
+def _with_name(fields: Fields, name: Callable[[str | None], str | None]) -> Fields:
+    """The fields of a job, a role or a step, with another accelerator where it has one or needs one for GPUs."""
+    known = fields.get("accelerator")
     inner = {
-        part: {name: _with_name(one) if isinstance(one, dict) else one for name, one in fields[part].items()}
+        part: {key: _with_name(one, name) if isinstance(one, dict) else one for key, one in fields[part].items()}
         for part in ("roles", "steps")
-        if isinstance(fields.get(part), dict)
+        if isinstance(fields.get(part), dict) and known is None
     }
-    own = {"accelerator": _NAME} if str(fields.get("gpus", "0")) != "0" else {}
-    return {**fields, **inner, **own}
+    wanted = name(known) if known is not None or str(fields.get("gpus", "0")) != "0" else None
+    return {**fields, **inner, **({} if wanted is None else {"accelerator": wanted})}
 
 
 _LIMITED: Final = ("volumes", "stores", "networks", "accelerators", "runtimes")
@@ -170,6 +203,9 @@ def missing(
             more = _lacking(value, overlay.get(name))
         if more or (name == "namespaces" and more is not None):
             lacking[name] = more
+    only = [*as_mapping(overlay.get(_FIELD))]
+    if lacking.get(_FIELD) and len(only) == 1 and "accelerator" not in as_mapping(overlay.get("defaults")):
+        lacking.setdefault("defaults", {})["accelerator"] = only[0]  # of its own jobs, which may name none
     return lacking
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gen.report.findings.text import text
+from tests.cases import for_each
 from tests.commands.imports import LINE, errors
 from tests.importers.support import run_import, script
 
@@ -121,3 +122,38 @@ def test_the_first_accelerator_of_an_overlay_is_reported(repo: Repository) -> No
     repo.overlay('kubernetes: "1.34"\naccelerators: {a100: {nvidia: {}}}\n')
     report, _ = run_import(repo.root, file, namespace="team", overlay="dev")
     assert not [one for one in report.findings if one.place.file == "overlays/dev/overlay.yaml"]
+
+
+def test_jobs_of_an_overlay_keep_its_only_accelerator(repo: Repository) -> None:
+    repo.overlay('kubernetes: "1.34"\naccelerators: {a100: {nvidia: {}}}\n')
+    repo.job("kind: pytorch\nimage: r/x:1\ncommand: python t.py\ngpus: 1\n", "old")
+    (before,) = (one["metadata"]["name"] for one in repo.objects() if one["kind"] == "PyTorchJob")
+    file = script(repo.root.parent, LINE.replace("--name", "--device=example.com/npu=8 --name"))
+    _, code = run_import(repo.root, file, namespace="team", overlay="dev", yes=True)
+    assert code == 0
+    assert "defaults:\n  accelerator: a100\n" in (repo.root / "overlays/dev/overlay.yaml").read_text()
+    assert before in [one["metadata"]["name"] for one in repo.objects()]
+
+
+@for_each(
+    ("accelerators", "expected"),
+    [
+        ("{npu: {extended: {resource: example.com/npu}}}", "npu"),
+        ("{gpu: {nvidia: {}}, npu: {extended: {resource: example.com/npu}}}", "npu"),
+        ("{npu: {extended: {resource: example.com/npu}, nodeLabels: {a: b}}}", "example-com-npu"),
+    ],
+)
+def test_an_accelerator_of_the_overlay_is_used_again(accelerators: str, expected: str, repo: Repository) -> None:
+    """Unless it chooses other nodes. The grant of the namespace lists it."""
+    grant = "namespaces: {team: {accelerators: [none]}}\n"
+    more = accelerators.replace("{", "{none: {nvidia: {model: A}}, ", 1)
+    repo.overlay(f'kubernetes: "1.34"\n{grant}accelerators: {more}\n')
+    file = script(repo.root.parent, LINE.replace("--name", "--device=example.com/npu=8 --name"))
+    _, code = run_import(repo.root, file, namespace="team", overlay="dev", yes=True)
+    assert code == 0
+    (job,) = (repo.root / "jobs").rglob("*.yaml")
+    assert f"accelerator: {expected}\n" in job.read_text()
+    assert (
+        expected
+        in (repo.root / "overlays/dev/overlay.yaml").read_text().split("namespaces:")[1].split("accelerators: {")[0]
+    )
