@@ -364,11 +364,11 @@ _WITHOUT_MEANING: Final = frozenset(
 
 
 def _cleaned(value: Any, field: str = "") -> Any:
-    """Without nulls, and without empty values that mean the same as missing ones."""
+    """Without nulls, without empty values that mean the same as missing ones, and without `/` behind paths of mounts."""
     if isinstance(value, list):
         return [_cleaned(one) for one in value]
     if not isinstance(value, dict):
-        return value
+        return value.rstrip("/") or value if field == "mountPath" and isinstance(value, str) else value
     inner = {str(key): _cleaned(one, str(key)) for key, one in value.items()}
     for metadata in ("labels", "annotations"):
         if isinstance(inner.get(metadata), dict):

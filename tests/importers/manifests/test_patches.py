@@ -442,6 +442,15 @@ def test_devices_of_the_network_train_nothing(resource: str) -> None:
     assert ("gpus" in proof.job.fields, proof.remaining, proof.patch is None) == (False, (), False)
 
 
+@for_each("path", ["/data/", "/data/set//"])
+def test_a_mount_with_a_slash_at_its_end(path: str) -> None:
+    body = of_container(volumeMounts=[{"name": "d", "mountPath": path}])
+    template = body["spec"]["pytorchReplicaSpecs"]["Master"]["template"]
+    template["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]
+    proof = proof_of(body)
+    assert (proof.job.fields["data"], proof.patch, proof.remaining) == ({"d": path.rstrip("/")}, None, ())
+
+
 def test_changes_of_a_runtime() -> None:
     """Beside those of gen, so that a patch must not replace the list."""
     spec = {"serviceAccountName": "sa", "nodeSelector": {"pool": "a"}, "terminationGracePeriodSeconds": 99}
