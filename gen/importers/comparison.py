@@ -364,7 +364,7 @@ _WITHOUT_MEANING: Final = frozenset(
 
 
 def _cleaned(value: Any, field: str = "") -> Any:
-    """Without nulls, without empty values that mean the same as missing ones, and without `/` behind paths of mounts."""
+    """Without nulls, empty values that mean the same as missing ones, and `/` behind paths of mounts."""
     if isinstance(value, list):
         return [_cleaned(one) for one in value]
     if not isinstance(value, dict):

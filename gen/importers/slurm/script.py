@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import Location, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, invalid_parts
-from gen.importers.slurm.background import is_id
-from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, kind_of, readable, unclosed, with_braces
-from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
+from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, readable, unclosed, with_braces
+from gen.importers.slurm.batch_commands import FOLLOWED
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
-from gen.importers.slurm.expansion import ADDRESS, NODES, is_known, marked
+from gen.importers.slurm.expansion import marked
+from gen.importers.slurm.loops import LOOPS, BatchLoops
 from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
-from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, uses_of, written_line
+from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent
 from gen.importers.slurm.texts import follow_heredoc
 from gen.importers.slurm.traps import (
@@ -43,21 +43,14 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
-_CHANGE_SHELL: Final = names("exit cd pushd popd set shift trap")
-_WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
-_SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
-_LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
-_LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
-_MOST_TURNS: Final = 64
-_MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
 _MOST_DEPTH: Final = 40
 _MOST_STEPS: Final = 200
 _MOST_VISITS: Final = 20_000
 
 
-class BatchScript(BatchCommands):
+class BatchScript(BatchLoops):
     """Follows a script. `constants` are the variables of Slurm and those that the user gives."""
 
     def __init__(self, file: str, constants: Mapping[str, str], *, first_line: int = 1, in_task: bool = False) -> None:
@@ -71,10 +64,10 @@ class BatchScript(BatchCommands):
             "pipeline": self._pipeline,
             "list": self._list,
             "if_statement": self._if,
-            "for_statement": self._for,
-            "while_statement": self._while,
-            "c_style_for_statement": self._counting,
-            "case_statement": self._case,
+            "for_statement": self.follow_for,
+            "while_statement": self.follow_while,
+            "c_style_for_statement": self.follow_counting,
+            "case_statement": self.follow_case,
             "function_definition": lambda node: self.functions.update(
                 dict.fromkeys(map(self.text, node.children_by_field_name("name")[:1]), node)
             ),
@@ -231,8 +224,8 @@ class BatchScript(BatchCommands):
 
     def _keep(self, node: Node, body: Node, program: str) -> None:
         """A program as it is, with the file that it makes, or a loop with its input."""
-        if body.type in _LOOPS:
-            self._undecided(body)
+        if body.type in LOOPS:
+            self.undecided(body)
             return
         self.as_it_is(node)
         made = self.output_file(node)[1] if program in OF_LOGS else ""
@@ -286,7 +279,7 @@ class BatchScript(BatchCommands):
         if falls_back and stays and not sets:
             self.as_it_is(node)
         elif known is None and (sets or parts[0].type in ("test_command", "negated_command")):
-            self._undecided(node)
+            self.undecided(node)
         elif known is None:
             self._of_program(parts, sign)
         elif known is (sign == "&&") and len(parts) > 1:
@@ -332,7 +325,7 @@ class BatchScript(BatchCommands):
             self.assumed, self.decided_by = "", frozenset()
             known = clause.type == "else_clause" or (self.holds(conditions[0]) if len(conditions) == 1 else None)
             if known is None:
-                self._undecided(node)
+                self.undecided(node)
             elif conditions:
                 check_status(self, conditions[0])
             decides = self.assumed or (self.decided_by and conditions)
@@ -358,98 +351,3 @@ class BatchScript(BatchCommands):
         if condition is not None and self.ended is not None:
             self.assumed, self.decided_by = decided
             self.end_at(condition, before, variables)
-
-    def _undecided(self, node: Node) -> None:
-        """A construct that only a shell decides: its variables are not known afterwards."""
-        if self.checks_job(node):
-            return
-        text, starts = self.text(node), self.starts_program(node)
-        assigned = self.forget_assigned(node)
-        leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in _LOOPS or not self.loops else set())
-        if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
-            self.unclear = self.unclear or self.place(node)
-        waits = self.waits(node)
-        read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
-        changes = "export" in text or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
-        sets = assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text))
-        if not (waits or starts or changes or read or sets):
-            self.name_setup(node)
-            if node.type == "while_statement" and self.sleeps(node):
-                hint = "write it into `command`, if the run waits for another job"
-                self.leave(node, f"the wait of `{text.split()[0]}`", "no program in the background ends it", hint)
-            return
-        kind = "until" if text.startswith("until") else kind_of(node.type)
-        kind = node.children[1].type if node.type == "list" else kind
-        hint = "check that each pod may run it, or write the values that it computes"
-        what = f"the single run of `{kind}`" + (f", which sets {', '.join(read)}," if read else "")
-        if (read or not waits) and not self.in_task:
-            self.leave(node, what, "each pod runs it", hint, of_pods=True)
-        self.as_it_is(node.parent if node.parent is not None and self.has_input(node.parent) else node)
-
-    def _for(self, node: Node) -> None:
-        variable, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
-        values = [self.text(one) for one in node.children_by_field_name("value")]
-        every = not any(one.type == "in" for one in node.children)
-        items = [*self.arguments] if every else self.words(with_braces(" ".join(values)))
-        if variable is None or body is None:
-            return
-        if self.text(node).startswith("select"):
-            self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
-            return
-        items = [*self.nodes] if items == [NODES] else items
-        if items and all(is_id(self, one) for one in items):
-            self.run(self.place(node), ["wait", *items])
-            if "||" in self.text(body):
-                hint = "write the loop into `command`, with the numbers of its programs"
-                self.leave(node, "the status of programs in the background", "the pod waits for all programs", hint)
-            return
-        plain = all(one in (ADDRESS, NODES) or (is_known(one) and not re.search(r"[{*]", one)) for one in items)
-        if not plain or len(items) > _MOST_TURNS or self.waits(node):
-            self._undecided(node)
-            return
-        before, clear, state = len(self.steps), self.unclear is None, self.state()
-        for item in items:
-            if self.keeps(node, self.text(variable)):
-                return
-            self.variables[self.text(variable)] = item
-            if self.leaves_turn(body):
-                break
-        made = [one for one in self.steps[before:] if one not in [line for line, _ in self.single_outputs]]
-        copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
-        if copies and "srun" not in self.with_functions(body):
-            self.restore({**state, "cut": None})
-            self._undecided(node)
-
-    def _while(self, node: Node) -> None:
-        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-        text = self.text(node)
-        decides = condition is not None and text.startswith(("while", "until")) and not self.sleeps(node)
-        known = self.holds(condition) if condition is not None and decides else None
-        known = known if known is None or text.startswith("while") else not known
-        if known and self.needs_turns(node) and condition is not None and body is not None:
-            until = text.startswith("until")
-            self.follow_turns(
-                condition, lambda: None if (now := self.holds(condition)) is None else now is not until, body
-            )
-        elif re.match(r".*getopt", text) and self.arguments:
-            hint = "write the values that it sets into the script"
-            self.leave(node, f"the loop `{text.splitlines()[0][:60]}`", "gen does not follow `getopt`", hint)
-        elif known is not False and (self.arguments or not re.match(r".*(?:getopt|\$#)", text)):
-            self._undecided(node)
-
-    def _counting(self, node: Node) -> None:
-        """`for ((i = 0; i < 2; i++))`."""
-        body = node.child_by_field_name("body")
-        head = re.match(r"for\s*\(\(([^;]*);([^;]*);(.*?)\)\)\s*(?:;|\n|do\b|\{)", self.text(node))
-        starts = body is not None and self.starts_program(body)
-        if head is None or body is None or (starts and not self.needs_turns(body)):
-            self._undecided(node)
-            return
-        if not self.count_turns(node, head.groups(), body, most=0 if starts else _MOST_TURNS):
-            self._undecided(node)
-
-    def _case(self, node: Node) -> None:
-        if (branch := self.branch_of_case(node)) is None:
-            self._undecided(node)
-        else:
-            self.follow_block(branch)

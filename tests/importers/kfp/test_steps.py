@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS, ImportInput, proof
+from gen.importers import IMPORTERS, ImportInput, renders
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove
 from gen.render.pipeline import render_job
@@ -312,7 +312,7 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
         renders.append(namespace)
         return render(source, namespace, overlay, own)
 
-    monkeypatch.setattr(proof, "render_job", counted)
+    monkeypatch.setattr(renders, "render_job", counted)
     found = Findings()
     every = list(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found))
     assert (len(every), [one.remaining for one in every]) == (16, [()] * 16)
