@@ -305,11 +305,11 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
     pod |= {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["a"]}]} if lost else {}
     body = {"name": "x", "inputs": {"parameters": [{"name": "i"}]}, "resource": {"manifest": json.dumps(shown)}}
     (job,), _ = read(workflow(dag(looped), body))
-    renders: list[str] = []
+    rendered: list[str] = []
     render = render_job
 
     def counted(source: Source, namespace: str, overlay: Overlay, own: Findings) -> JobInOverlay:
-        renders.append(namespace)
+        rendered.append(namespace)
         return render(source, namespace, overlay, own)
 
     monkeypatch.setattr(renders, "render_job", counted)
@@ -317,7 +317,7 @@ def test_the_steps_of_a_pipeline_are_rendered_together(monkeypatch: pytest.Monke
     every = list(prove(PROJECT, job, NAME, overlay_text(fragment([job])), found))
     assert (len(every), [one.remaining for one in every]) == (16, [()] * 16)
     assert all((one.patch is not None) is lost for one in every)
-    assert len(renders) <= 2
+    assert len(rendered) <= 2
 
 
 def test_a_task_of_several_groups_has_the_name_of_its_group() -> None:

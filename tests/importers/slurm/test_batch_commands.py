@@ -910,8 +910,8 @@ def test_a_function_gets_the_variables_in_front_of_it(body: str, expected: str) 
     [
         ("srun torchrun $(which b) c", "torchrun $(which b) c"),
         ('A="$(which b) c"\nsrun bash -c "torchrun --d $A"', "torchrun --d $(which b) c"),
-        ("A=$(which b)\nfor i in $(ls); do python $A $i $(which b); done", "for i in $(ls); do python $(which b) $i $(which b); done"),
-        ("$(which python) a.py\ntorchrun --no_python $(which python) b", "python a.py\ntorchrun --no_python $(which python) b"),
+        ("A=$(which b)\nfor i in $(ls); do python $A $i; done", "for i in $(ls); do python $(which b) $i; done"),
+        ("$(which python) a\ntorchrun --no_python $(which python) b", "python a\ntorchrun --no_python $(which python) b"),
         ("A=python\nB=$(which $A)\nmpirun $B a.py", "mpirun python a.py"),
         ("a $(which b)", "a b"),
     ],
