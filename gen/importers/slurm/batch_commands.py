@@ -108,10 +108,6 @@ class BatchCommands(BatchFunctions):
         between, place = after > 0 and any(not one.sets for one in self.steps[after:]), self.place(node)
         if not between and name not in self.kept | self.from_text:
             return
-        if self.in_task or self.is_inner:
-            hint = "write it into `command`, if an error ends the run"
-            self.leave(node, f"`{self.text(node)}`", "the pod goes on after this shell", hint)
-            return
         if between:
             is_piped = "|" in self.steps[after - 1].text and f"{name}=${{PIPESTATUS" in self.source.replace('"', "")
             made = "${PIPESTATUS[0]}" if is_piped else "$?"

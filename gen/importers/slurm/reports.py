@@ -88,6 +88,10 @@ def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
         draft.drop(run.place, what, why, "let only the first pod check it in `command`, if only that writes it")
 
 
+_OF_STATUS: Final = regex(r"\w+=\$\?|exit \$\w+")
+"""A line about the status of tasks, which `mpirun` has, too."""
+
+
 def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> None:
     """Report shells that start nothing in a pod or ask Slurm, constructs of a shell in tasks of MPI, and numbers."""
     several = draft.fields["kind"] != "mpi" and any(one.nodes > 1 for one in runs)
@@ -109,7 +113,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
         if (within := _TEXT_ASKS_SLURM.search(run.text)) is not None:
             why = f"`{within[1] or within[2]}` has no answer in a pod, and only a shell decides this part"
             draft.cannot_run(run.place, why, "write the value that it gives")
-        if run.text and run.by_srun and draft.fields["kind"] == "mpi":
+        if run.text and run.by_srun and draft.fields["kind"] == "mpi" and not _OF_STATUS.fullmatch(run.text):
             why = "only a shell in each task decides this part, and `mpirun` starts programs only"
             draft.cannot_run(run.place, why, "write it into a file of the image, and start that with `srun`")
         words = run.words[1:] if run.words[:1] == ("mpirun",) else run.words

@@ -70,7 +70,6 @@ def test_a_wait_for_a_program_in_the_background_stays(loop: str) -> None:
             4,
             "the wait of `while` is not carried: no program in the background",
         ),
-        ("srun bash -c 'b; S=$?; c; exit $S'\nd", 4, "`exit $S` is not carried: the pod goes on after this shell"),
         ("for i in 1 2; do a && break; done\nb", 4, "the rest of the loop is not carried: it starts the program again"),
         ("{ conda create -n a; } &\nwait\nb", 4, "`conda create -n a` is not carried: a container has an"),
         ("a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),

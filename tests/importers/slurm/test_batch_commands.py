@@ -722,6 +722,11 @@ def test_a_trap_is_not_a_program_of_mpirun() -> None:
     assert fields["command"] == "trap a EXIT\nmpirun b"
 
 
+def test_the_status_of_tasks_is_that_of_mpirun() -> None:
+    made = job(script("-N 2", "--ntasks-per-node=2", body="srun bash -c 'a; S=$?; b; exit $S'", interpreter=BASH))
+    assert (made.fields["command"], made.obstacles) == ("mpirun a\nS=$?\nmpirun b\nexit $S", ())
+
+
 def test_a_name_with_a_sign_is_a_program_of_mpirun() -> None:
     fields = job(script("-N 2", "--ntasks-per-node=2", body="srun A=$SLURM_JOB_ID a", interpreter=BASH)).fields
     assert fields["command"] == "mpirun A={{ run.id }} a"

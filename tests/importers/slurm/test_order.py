@@ -25,6 +25,12 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
         ("a 2>&1 | tee c\nR=${PIPESTATUS[0]}\nif [ $R -ne 0 ]; then exit $R; fi\nb", "a || exit\nb"),
         ("a | tee c\nif [ ${PIPESTATUS[0]} -ne 0 ]; then exit 1; fi\nb", "a || exit 1\nb"),
         ("a | tee c\nR=${PIPESTATUS[0]}\nb\nexit $R", "a\nR=$?\nb\nexit $R"),
+        ("srun bash -c 'b; S=$?; c; exit $S'\nd", "(b; S=$?; c; exit $S)\nd"),
+        ("(S=0; b || S=$?; exit $S) || exit 3\nd", "(S=0; b || S=$?; exit $S) || exit 3\nd"),
+        (
+            "srun bash -c 'E=0; b || E=$?; echo $E; exit ${E}'\nR=$?\nd\nexit $R",
+            "(E=0; b || E=$?; exit $E)\nR=$?\nd\nexit $R",
+        ),
         ("a | b\nR=${PIPESTATUS[0]}\nd\nexit $R", "a | b\nR=${PIPESTATUS[0]}\nd\nexit $R"),
         ("a | tee c\nexit ${PIPESTATUS[0]}", "a"),
         ("cat > b.sh <<E\na\nE\nbash b.sh\nrm b.sh", "bash /etc/job/b.sh"),
