@@ -68,6 +68,9 @@ class BatchCommands(BatchFunctions):
         self.submitted = dict[str, Location]()
         self.job_ids = set[str]()  # variables with the answer of `sbatch`
         self.looked_up = set[str]()  # programs whose paths it asks for with `which`
+        self.checks: list[tuple[DroppedPart, int, str]] = []
+        """Checks of a status, with the number of programs before each, and `exit` or `true` of one that starts none."""
+        self.ends_with_status = False  # whether `exit` has that of a program
         self.needed_values = list[str]()  # names without which it ends
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
@@ -105,6 +108,7 @@ class BatchCommands(BatchFunctions):
     def _exit_with(self, node: Node, name: str) -> None:
         """End the pod with the status that a variable has, if it is not that of the last program."""
         after = self.status_of.get(name, 0) if name in self.statuses else 0
+        self.ends_with_status = self.ends_with_status or name in self.statuses
         between, place = after > 0 and any(not one.sets for one in self.steps[after:]), self.place(node)
         if not between and name not in self.kept | self.from_text:
             return

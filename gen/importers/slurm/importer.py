@@ -55,7 +55,7 @@ from gen.importers.slurm.srun import (
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.traps import with_traps
+from gen.importers.slurm.traps import name_last_checks, with_traps
 from gen.importers.slurm.written_files import WrittenFiles, carry_files
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
@@ -132,6 +132,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     script.origin = origin if all(one.name != "chdir" for one in options) else START
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
+    name_last_checks(script)
     for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
         if line.lstrip().startswith("#SBATCH"):
             why = "Slurm ignores it behind the first command"

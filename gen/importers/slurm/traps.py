@@ -175,8 +175,32 @@ def check_status(reader: BatchCommands, condition: Node) -> None:
         reader.name_setup(whole)
         if not _LEAVES.search(reader.text(whole).replace(check, "")):
             return
+    name = next((one for one in reader.statuses if one.isidentifier() and uses_of(one, check)), "")
+    of = reader.steps[min(reader.status_of.get(name, len(reader.steps)), len(reader.steps)) - 1]
+    if of.stops and not of.otherwise:
+        return  # nothing is behind an error
     hint = "write `|| exit 1` behind the program, or the test into `command`"
     reader.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+    ends = whole is not None and _FAILS.search(reader.text(whole)) is not None
+    acts = whole is not None and reader.starts_program(whole)
+    reader.checks.append((reader.left[-1], len(reader.steps), "" if acts else "exit" if ends else "true"))
+
+
+_FAILS: Final = regex(r"\bexit\s+(?:[1-9]|\"?\$)")
+
+
+def name_last_checks(reader: BatchCommands) -> None:
+    """Name what a check of the last program means at the end of the script, which a pod ends with the same status."""
+    for part, number, end in reader.checks:
+        if part not in reader.left or number < len(reader.steps):
+            continue
+        at = reader.left.index(part)
+        if end == "exit" or (end and reader.ends_with_status):
+            del reader.left[at]
+            continue
+        hint = "write `|| true` behind the program, if the run does without it" if end else "write it into `command`"
+        why = "the script does not end with the error of the program, and the pod does"
+        reader.left[at] = replace(part, why=why, hint=hint)
 
 
 def join_behind(reader: BatchCommands, start: int, middle: int, *, moves: bool) -> None:

@@ -672,3 +672,20 @@ def test_the_remedy_of_a_lost_part(body: str, hint: str) -> None:
 def test_a_part_that_the_shell_of_the_only_pod_runs_is_not_lost(body: str) -> None:
     messages = [one.message for one in read(script(*NODE, body=body, interpreter=BASH))[1]]
     assert [one for one in messages if not one.startswith("`$1` has no value in a pod")] == []
+
+
+@for_each(
+    ("body", "said"),
+    [
+        ("a; E=$?; if [[ $E -ne 0 ]]; then echo b; fi\necho c", ["write `|| true` behind the program"]),
+        ("a; if [ $? -eq 0 ]; then echo b; else c; fi", ["write it into `command`"]),
+        ("a; if [ $? -eq 0 ]; then echo b; fi\nc", ["write `|| exit 1` behind the program"]),
+        ("a; E=$?; if [[ $E -eq 0 ]]; then echo b; fi\nexit $E", []),
+        ("a; if [ $? -eq 0 ]; then echo b; else exit 1; fi", []),
+        ("set -e\na; E=$?; if [[ $E -ne 0 ]]; then echo b; fi\nc", []),
+        ("set -e\na || b\nif [ $? -ne 0 ]; then echo c; fi\nd", []),
+    ],
+)
+def test_a_check_of_a_status_is_named_if_the_pod_ends_in_another_way(body: str, said: list[str]) -> None:
+    hints = [one.hint.partition(",")[0] for one in read(script(*NODE, body=body, interpreter=BASH))[1]]
+    assert hints == said
