@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from gen.base import Location, names, regex
+from gen.base import names, regex
 from gen.importers.slurm.expansion import OPEN, items_of
-from gen.importers.slurm.programs import DroppedPart
+from gen.importers.slurm.programs import Called, DroppedPart, Opened
 from gen.importers.slurm.values import BatchValues
 
 PROGRAMS: Final = frozenset({"apptainer", "singularity"})
@@ -48,26 +48,8 @@ OF_RUNSCRIPT: Final = (
 _UNKNOWN: Final = ("gen does not know this option", "check whether the job needs it")
 _CARRIED: Final = _MOUNTS | _FOLDER | names("--mount --nv --rocm --nvccli --no-home --writable-tmpfs -c --contain")
 """Options with a part in the job, and those about what each pod has: GPUs, and a file system of its own."""
+_IN_INSTANCE: Final = "instance://"
 _SHORT: Final = {"-e": "--cleanenv", "-C": "--containall", "-H": "--home"}
-
-
-class Opened(Struct, frozen=True, kw_only=True):
-    """A container that a command starts."""
-
-    image: str = ""
-    """Empty for the image of a module."""
-    command: tuple[str, ...]
-    mounts: tuple[str, ...] = ()
-    folder: str = ""
-    """The working directory in the container that an option sets."""
-    variables: tuple[tuple[str, str], ...] = ()
-    left: tuple[tuple[str, str, str], ...] = ()
-    """Options that a job does not have, with the reasons and the remedies."""
-    misplaced: str = ""
-    """An option behind the image, which Apptainer takes for the program."""
-
-    def dropped(self, place: Location) -> Iterator[DroppedPart]:
-        return (DroppedPart(place, *one) for one in self.left)
 
 
 def opened(words: Sequence[str]) -> Opened | None:
@@ -118,6 +100,43 @@ def _opened(words: Sequence[str], at: int, with_value: frozenset[str], *, is_shi
         variables=(*pairs,),
         left=(*left.values(),),
         misplaced=misplaced,
+    )
+
+
+def follow_instance(reader: BatchValues, called: Called) -> bool:
+    """`apptainer instance`: programs in an instance are those of a container with its image. False for others."""
+    words = called.words
+    if called.program.rpartition("/")[2] not in PROGRAMS or words[1:2] != ("instance",):
+        return False
+    if words[2:3] not in (("start",), ("run",)):  # which stop or show it
+        return True
+    given = _opened(words, 3, CONTAINER_VALUES, is_shifter=False)
+    if given is None:
+        return False
+    name, *arguments = given.command
+    reader.instances[name] = given
+    reader.left += given.dropped(called.place)
+    is_used = _IN_INSTANCE in reader.source and not arguments
+    hint = "check that the program needs nothing of it" if is_used else "write it into `command`"
+    what = "the startscript of the image" if words[2] == "start" else "the runscript of the image"
+    if is_used:
+        reader.left.append(DroppedPart(called.place, what, "the job starts the programs of the instance", hint))
+    else:
+        reader.refuse(called.place, f"only the image knows the program of {what.removesuffix(' of the image')}", hint)
+    return True
+
+
+def in_instance(reader: BatchValues, container: Opened) -> Opened:
+    """A container with the image, the mounts and the variables of the instance that it names."""
+    of_instance = reader.instances.get(container.image.removeprefix(_IN_INSTANCE))
+    if of_instance is None or not container.image.startswith(_IN_INSTANCE):
+        return container
+    return replace(
+        container,
+        image=of_instance.image,
+        mounts=(*of_instance.mounts, *container.mounts),
+        folder=container.folder or of_instance.folder,
+        variables=(*of_instance.variables, *container.variables),
     )
 
 

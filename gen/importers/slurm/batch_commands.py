@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
-from gen.importers.slurm.apptainer import RUNSCRIPT, Opened, of_container, of_environment, opened
+from gen.importers.slurm.apptainer import RUNSCRIPT, follow_instance, in_instance, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
 from gen.importers.slurm.expansion import CALCULATED, is_known, marked, source_text, sources
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import LOOKS_UP, with_variables
-from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Step
+from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Opened, Step
 from gen.importers.slurm.site import (
     CONDA,
     OF_NODES,
@@ -315,7 +315,7 @@ class BatchCommands(BatchFunctions):
         if self.in_task and not self.bytes and called.program in OF_SHELL:
             what, why = f"`{called.program}` behind `srun`", "it is not a program, but a word of a shell"
             self.drop(called, what, why, "start it with `srun bash -c`")
-        elif self.call(words, assigned) or self.follow_word(called):
+        elif self.call(words, assigned) or self.follow_word(called) or follow_instance(self, called):
             pass
         elif (container := opened(words)) is not None:
             self._open(container, place, assigned)
@@ -330,7 +330,7 @@ class BatchCommands(BatchFunctions):
 
     def _open(self, container: Opened, place: Location, assigned: tuple[tuple[str, str], ...]) -> None:
         """Follow the program of a container."""
-        variables, mounts = of_environment(self, assigned)
+        container, (variables, mounts) = in_instance(self, container), of_environment(self, assigned)
         self.images += [(container.image, place)] if container.image else []
         self.mounts += [(one, place) for one in (*container.mounts, *mounts)]
         self.left += container.dropped(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, Self, TypeVar
@@ -198,6 +198,25 @@ class Called(Struct, frozen=True):
     @property
     def text(self) -> str:
         return " ".join(map(shown, self.words))
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A container that a command starts."""
+
+    image: str = ""
+    """Empty for the image of a module."""
+    command: tuple[str, ...]
+    mounts: tuple[str, ...] = ()
+    folder: str = ""
+    """The working directory in the container that an option sets."""
+    variables: tuple[tuple[str, str], ...] = ()
+    left: tuple[tuple[str, str, str], ...] = ()
+    """Options that a job does not have, with the reasons and the remedies."""
+    misplaced: str = ""
+    """An option behind the image, which Apptainer takes for the program."""
+
+    def dropped(self, place: Location) -> Iterator[DroppedPart]:
+        return (DroppedPart(place, *one) for one in self.left)
 
 
 class DroppedPart(Struct, frozen=True):

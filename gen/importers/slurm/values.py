@@ -34,7 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.other_cases import name_branch
-from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Step, relative
+from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Opened, Step, relative
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -87,6 +87,7 @@ class BatchValues(Conditions):
         self.constants = {name: value for name, value in constants.items() if not ARGUMENT.fullmatch(name)}
         self.in_task = self.is_inner = in_task
         self.in_image = False  # whether a container runs this part
+        self.instances: dict[str, Opened] = {}  # containers that it starts and enters later
         self.variables: dict[str, Value] = {}
         self.indexed: dict[str, tuple[str, ...]] = {}
         self.keyed: dict[str, dict[str, str]] = {}
@@ -173,7 +174,7 @@ class BatchValues(Conditions):
         """Know what another part of the script knows about variables."""
         self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
         self.outputs, self.matching, self.once, self.origin = outer.outputs, outer.matching, outer.once, outer.origin
-        self.in_image = outer.in_image
+        self.in_image, self.instances = outer.in_image, outer.instances
 
     def note_cases(self, node: Node) -> None:
         """Note the variables that only some cases set. Those of options, or before a program, are empty in others."""
