@@ -19,7 +19,7 @@ from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, sh
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines
+from gen.importers.slurm.site import ACTIVATE, DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines
 from gen.importers.slurm.srun import READ, exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
 from gen.job.kinds import ALL_KINDS
@@ -27,6 +27,7 @@ from gen.job.launchers import deepspeed, mpirun
 
 _OF_NODES: Final = ("NNODES", "NODE_RANK")
 """Variables that a kind may set for `torchrun` only."""
+_ACTIVATES: Final = regex(rf"(?<![\w./-])(?:source|\.)\s+\S*{ACTIVATE}\b")
 _TEMPLATES: Final = regex(rf"({re.escape(RUN)}|{re.escape(TASK)})")
 
 
@@ -67,7 +68,18 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             runs = [*runs[:first], *map(as_run, before), line, *runs[first:]]
         elif not name.startswith("SLURM_"):
             draft.drop(place, f"the variable `{name}`", *why_of_machines(script, name))
-    return runs
+    return _behind_environment(runs) if of_mpi else runs
+
+
+def _behind_environment(runs: Sequence[Run]) -> list[Run]:
+    """The programs, with the virtual environment that the shell of `mpirun` has activated before."""
+    made, active = list[Run](), False
+    for run in runs:
+        active = active or (not run.by_srun and _ACTIVATES.search(run.text) is not None)
+        for name in ("VIRTUAL_ENV", "PATH") if active else ():
+            run = _passing_on(name, run)
+        made.append(run)
+    return made
 
 
 def carry_export(draft: JobDraft, options: Sequence[Option]) -> None:

@@ -116,6 +116,8 @@ SILENT_IN_TASKS: Final = names(
     "set echo hostname ulimit nvidia-smi date env printenv ls pwd which shift umask shopt true :"
 )
 CONDA: Final = frozenset({"conda", "mamba", "micromamba", "deactivate", "pyenv"})
+ACTIVATE: Final = "/bin/activate"
+"""The file of a virtual environment that changes the shell."""
 SETUP: Final = regex(r"activate|conda|\.bashrc|\.bash_profile|modules?\.sh|/etc/profile|modules/init|setvars")
 SETS_UP: Final = regex(r"\b(?:conda|mamba|micromamba|module|spack|pyenv|ssh-agent)\b")
 OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut column less rotatelogs multilog")

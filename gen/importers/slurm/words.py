@@ -17,6 +17,7 @@ from gen.importers.slurm.images import copied_image, rooted
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (
+    ACTIVATE,
     CONDA,
     OF_NODES,
     OF_STATE,
@@ -247,7 +248,6 @@ def _conda(reader: BatchCommands, called: Called) -> bool:
     return called.words[1:2] != ("run",) and reader.drop(called, f"`{called.text}`", *of_setup(called.text))
 
 
-_ACTIVATE: Final = "/bin/activate"
 _MAKES_ENVIRONMENT: Final = regex(
     r"(?:^|[\s;/])(?:python[\d.]* (?:-\S+ )*-m (?:venv|virtualenv)|virtualenv|uv venv)(?=\s|$)"
 )
@@ -263,8 +263,8 @@ def _makes(step: Step, folder: str) -> bool:
 
 def _source(reader: BatchCommands, called: Called) -> bool:
     file = "".join(called.words[1:2])
-    folder = joined(reader.folder, file.removesuffix(_ACTIVATE))
-    if file.endswith(_ACTIVATE) and any(_makes(one, folder) for one in reader.steps):
+    folder = joined(reader.folder, file.removesuffix(ACTIVATE))
+    if file.endswith(ACTIVATE) and any(_makes(one, folder) for one in reader.steps):
         reader.add(Step(text=f"source {shown(file)}", place=called.place))
         return True
     if SETUP.search(called.text):

@@ -26,6 +26,18 @@ MPI = ("-N 2", "--ntasks-per-node=4")
             {"command": ["bash", "-c", "A=(0 42 7)\nexport B=${A[$JOB_COMPLETION_INDEX]}\nc"], "array": True},
         ),
         (MPI, "PYTHONPATH=a:$PYTHONPATH srun b", {"command": "mpirun -x PYTHONPATH=a:$PYTHONPATH b"}),
+        (
+            MPI,
+            "a\nvirtualenv e\nsource e/bin/activate\nsrun b\nmpirun c",
+            {
+                "command": [
+                    "bash",
+                    "-c",
+                    "a\nvirtualenv e\nsource e/bin/activate\n"
+                    "mpirun -x PATH -x VIRTUAL_ENV b\nmpirun -x PATH -x VIRTUAL_ENV c",
+                ]
+            },
+        ),
         (MPI, "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'", {"command": "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'"}),
         (
             ("-N 1",),
