@@ -400,6 +400,7 @@ class BatchCommands(BatchFunctions):
         words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported, stops=self.stops)
+        step = replace(step, in_image=self.in_image)
         text = self.local(step.text).replace(marked(SUBMITTED), SUBMITTED)
         return replace(step, text=text, folder=self.folder, entered=self.entered)
 

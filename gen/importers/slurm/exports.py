@@ -19,7 +19,7 @@ from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, sh
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import ACTIVATE, DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines
+from gen.importers.slurm.site import ACTIVATE, DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines, selects_gpus
 from gen.importers.slurm.srun import READ, exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
 from gen.job.kinds import ALL_KINDS
@@ -43,7 +43,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             _report_own(draft, name, str(value), place, runs)
             continue
         text = value if isinstance(value, str) else " ".join(value)
-        if is_of_machines(name):
+        if is_of_machines(name) and not selects_gpus(name, text, int(draft.fields.get("gpus", 0))):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
         elif name in (*reserved, "NODE_RANK"):
             own = ("a pod has one of its own", "pass the value by another name")
@@ -76,9 +76,7 @@ def _behind_environment(runs: Sequence[Run]) -> list[Run]:
     made, active = list[Run](), False
     for run in runs:
         active = active or (not run.by_srun and _ACTIVATES.search(run.text) is not None)
-        for name in ("VIRTUAL_ENV", "PATH") if active else ():
-            run = _passing_on(name, run)
-        made.append(run)
+        made.append(_passing_on("PATH", _passing_on("VIRTUAL_ENV", run)) if active else run)
     return made
 
 

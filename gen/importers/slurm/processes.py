@@ -22,7 +22,17 @@ from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.shells import needs_bash
-from gen.importers.slurm.site import DEVICES, OF_KIND, OF_MACHINES, TASK, Layout, Site, is_of_machines, is_silent
+from gen.importers.slurm.site import (
+    DEVICES,
+    OF_KIND,
+    OF_MACHINES,
+    TASK,
+    Layout,
+    Site,
+    is_of_machines,
+    is_silent,
+    selects_gpus,
+)
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.steps import (
     RENDEZVOUS,
@@ -400,7 +410,12 @@ def _reads_none(run: Run) -> bool:
 def _is_own(name: str, value: str, script: BatchScript, run: Run, runs: Sequence[Run]) -> bool:
     """Whether a program gets a value of its own for a variable. The shell computes one for a single program."""
     of_kind = name in OF_KIND and (name in RENDEZVOUS or run.launcher is not None or not run.by_srun)
-    if of_kind or is_of_machines(name) or name in script.secrets or is_part(name, value, script, [run]):
+    if (
+        of_kind
+        or (is_of_machines(name) and not selects_gpus(name, value))
+        or name in script.secrets
+        or is_part(name, value, script, [run])
+    ):
         return False
     others = [one for one in runs if one.exported.get(name) == value and not _reads_none(one)]
     single = len(others) == 1 or "$(" not in value.replace("$(hostname)", "").replace("$((", "")

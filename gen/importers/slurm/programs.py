@@ -154,6 +154,7 @@ class Step(Struct, frozen=True, kw_only=True):
     folder: str = ""
     entered: Entered = Entered()
     stops: bool | None = None  # whether its error ends the script; None if it is not of the script
+    in_image: bool = False  # whether a container runs it
     shells: tuple[Shell, ...] = ()  # those around it inside of the script, from outside to inside
 
     @property

@@ -190,13 +190,15 @@ OF_SITE: Final = regex(
 """Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
 DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
 """Variables with the GPUs that a program has of its node."""
+OF_LINKER: Final = names("LD_PRELOAD LD_LIBRARY_PATH")
+"""Variables with files of the image, if the script sets them for a program in a container."""
 OF_MACHINES: Final = (
     "it belongs to the machines of the site",
     "set it in the image or in a network of the overlay, if it is needed",
 )
 HARMLESS: Final = frozenset(
     {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT", "NCCL_TIMEOUT"}
-    | {"NCCL_AVOID_RECORD_STREAMS", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"}
+    | {"GLOO_TIMEOUT_SECONDS", "NCCL_AVOID_RECORD_STREAMS", "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING"}
 )
 
 
@@ -361,6 +363,15 @@ OF_KIND: Final = names(
     "MASTER_ADDR MASTER_PORT RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK LOCAL_SIZE NNODES"
 )
 """Variables that the kind of the job or its launcher sets; `mpi` only sets those of its own launcher."""
+
+
+_NUMBERS_OF_GPUS: Final = regex(r"\d{1,2}(?:,\d{1,2})*")
+
+
+def selects_gpus(name: str, value: str, gpus: int = 100) -> bool:
+    """Whether a variable has the numbers of GPUs that a pod has."""
+    is_list = name in DEVICES and _NUMBERS_OF_GPUS.fullmatch(value) is not None
+    return is_list and max(map(int, value.split(","))) < gpus
 
 
 def is_of_pods(name: str) -> bool:

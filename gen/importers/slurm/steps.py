@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.background import with_plain_waits
-from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
@@ -35,6 +35,7 @@ from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     DEVICES,
     OF_KIND,
+    OF_LINKER,
     OF_MACHINES,
     Layout,
     is_of_machines,
@@ -118,7 +119,7 @@ def runs_of(
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
             inner[-1:] = [_ended(one, step) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
-        lost = ((one.place, name) for one in inner for name, _ in one.assigned if _is_left_out(name))
+        lost = ((one.place, name) for one in inner for name, value in one.assigned if _is_left_out(one, name, value))
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
     runs = [replace(one, text=without_srun(one.text)) for one in runs] if layout.tasks == 1 else runs
@@ -321,7 +322,7 @@ def _ends(run: Run) -> list[str]:
 
 def of_program(run: Run) -> list[tuple[str, str]]:
     """The variables that are set for a program alone, without those of the machines and of the kind."""
-    return [one for one in run.assigned if not _is_left_out(one[0]) and one[0] not in OF_KIND]
+    return [one for one in run.assigned if not _is_left_out(run, *one) and one[0] not in OF_KIND]
 
 
 def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
@@ -332,9 +333,10 @@ def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     return given.words
 
 
-def _is_left_out(name: str) -> bool:
+def _is_left_out(step: Step, name: str, value: str) -> bool:
     """Whether a variable in front of a program is not in the job."""
-    return is_of_machines(name) and name not in DEVICES
+    is_of_image = step.in_image and name in OF_LINKER and is_known(value)
+    return is_of_machines(name) and name not in DEVICES and not is_of_image
 
 
 def is_of_pod(value: str, others: set[str] | None = None) -> bool:

@@ -9,6 +9,10 @@ from tests.importers.slurm.test_slurm import job, read, script
 
 ARRAY = ("-N 1", "--array=0-2")
 MPI = ("-N 2", "--ntasks-per-node=4")
+GPUS = ("-N 1", "--gres=gpu:4")
+IMAGE = "--container-image=a/b:1"
+ACTIVATE = "source e/bin/activate"
+BEHIND_ENVIRONMENT = f"virtualenv e\n{ACTIVATE}\nmpirun -x PATH -x VIRTUAL_ENV b\nmpirun -x PATH -x VIRTUAL_ENV c"
 
 
 @for_each(
@@ -26,18 +30,18 @@ MPI = ("-N 2", "--ntasks-per-node=4")
             {"command": ["bash", "-c", "A=(0 42 7)\nexport B=${A[$JOB_COMPLETION_INDEX]}\nc"], "array": True},
         ),
         (MPI, "PYTHONPATH=a:$PYTHONPATH srun b", {"command": "mpirun -x PYTHONPATH=a:$PYTHONPATH b"}),
+        (MPI, f"virtualenv e\n{ACTIVATE}\nsrun b\nmpirun c", {"command": ["bash", "-c", BEHIND_ENVIRONMENT]}),
+        (GPUS, "export CUDA_VISIBLE_DEVICES=3,2\na", {"env": {"CUDA_VISIBLE_DEVICES": "3,2"}}),
+        (GPUS, "export CUDA_VISIBLE_DEVICES=4,5\na", {"env": None}),
         (
-            MPI,
-            "a\nvirtualenv e\nsource e/bin/activate\nsrun b\nmpirun c",
-            {
-                "command": [
-                    "bash",
-                    "-c",
-                    "a\nvirtualenv e\nsource e/bin/activate\n"
-                    "mpirun -x PATH -x VIRTUAL_ENV b\nmpirun -x PATH -x VIRTUAL_ENV c",
-                ]
-            },
+            GPUS,
+            "export CUDA_VISIBLE_DEVICES=0\na &\nexport CUDA_VISIBLE_DEVICES=1,2\nb &\nwait",
+            {"command": "CUDA_VISIBLE_DEVICES=0 a &\nb &\nwait", "env": {"CUDA_VISIBLE_DEVICES": "1,2"}},
         ),
+        (MPI, f"srun {IMAGE} --export=ALL,LD_PRELOAD=/usr/a.so b", {"command": "mpirun -x LD_PRELOAD=/usr/a.so b"}),
+        (("-N 1",), "apptainer exec --env LD_PRELOAD=/usr/a.so x.sif b", {"command": "LD_PRELOAD=/usr/a.so b"}),
+        (MPI, "srun --export=ALL,LD_PRELOAD=/usr/a.so b", {"command": "mpirun b"}),
+        (("-N 1",), "export GLOO_TIMEOUT_SECONDS=9\na", {"env": {"GLOO_TIMEOUT_SECONDS": "9"}}),
         (MPI, "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'", {"command": "mpirun sh -c 'a $OMPI_COMM_WORLD_SIZE'"}),
         (
             ("-N 1",),
