@@ -71,50 +71,6 @@ def cut(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-_COMMENT: Final = regex(r"(?m)^[ \t]*:?[ \t]*<<-?[ \t]*(['\"]?)(\w+)\1[ \t]*\n(?:.*\n){0,200}?[ \t]*\2[ \t]*$")
-"""An input of no program, which people use as a comment."""
-_ALONE: Final = regex(r"(?<![\\$])\$(?=\s|$)")
-_LATER: Final = regex(r"(?<=[\w./:,@%+}-])\$(?=\w)")
-_BASE: Final = regex(r"(?<![\w$])10#(?=[$\w])")
-
-
-def readable(text: str) -> str:
-    """A script with the same lines, without parts that the grammar cannot read: comments as input, `$[1 + 2]`, `time`
-    before a construct, and assignments before a word such as `else`, which it takes for a command.
-    """
-    text = _TIME.sub(r"\1", _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text))
-    text = _OLD_NUMBER.sub(lambda match: match[1] or f"$(({match[2]}))", text)
-    ends = [match.span() for match in _HEREDOC.finditer(text)]
-
-    def ended(match: re.Match[str]) -> str:
-        return match[0] if any(start <= match.start() < end for start, end in ends) else f"{match[0]};"
-
-    return _BEFORE_WORD.sub(ended, text)
-
-
-def for_grammar(text: str) -> str:
-    """A text of the same length without bases of numbers, lines like `ENDS` in an input up to `END`, and `$` alone or
-    before a later variable of a word: the grammar ends a word in the middle of `$A/$B.log`.
-    """
-
-    def without_start(match: re.Match[str]) -> str:
-        return re.sub(rf"(?m)^([ \t]*){match[2]}(?=\S)", rf"\g<1>{'_' * len(match[2])}", match[0])
-
-    text = _LATER.sub("_", _ALONE.sub("_", text))
-    return _BASE.sub("  +", _HEREDOC.sub(without_start, text))
-
-
-_TIME: Final = regex(
-    r"(?m)(^[ \t]*|[;&|{(][ \t]*|\b(?:then|do|else)[ \t]+)time(?:[ \t]+-p)?[ \t]+"
-    r"(?=\((?!\()|\{\s|(?:for|while|until|if)\s.*;)"
-)
-_OLD_NUMBER: Final = regex(r"('[^'\n]*')|(?<![\\$])\$\[([\w\s+*/%()-]{1,99})\](?!['\"*])")
-_BEFORE_WORD: Final = regex(
-    r"(?<![\w$])[A-Za-z_]\w*\+?=(?:[^\s;&|#\\\"'()]|\"[^\"\n]*\"|'[^'\n]*')*"
-    r"(?=[ \t]*\n\s*(?:(?:elif|else|fi|done|esac)\b|!\s))"
-)
-
-
 _JUDGED: Final = regex(r"[\w\s()+\-*/%<>&|^~:.]{1,400}")
 STEPS: Final = regex(r"(?<![\w)}])(\+\+|--)\s*([A-Za-z_]\w*)|(?<![\w$.])([A-Za-z_]\w*)\s*(\+\+|--)")
 ASSIGNS: Final = regex(r"([A-Za-z_]\w*)\s*([-+*/%]?)=(?!=)(.*)", re.DOTALL)
@@ -196,7 +152,7 @@ _NAME: Final = regex(r"[A-Za-z_]\w*")
 _QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPED: Final = regex(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _BACKQUOTED: Final = regex(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
-_HEREDOC: Final = regex(r"<<-?[ \t]*(['\"\\]?)(\w+)[^\n]*\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
+HEREDOC: Final = regex(r"<<-?[ \t]*(['\"\\]?)(\w+)[^\n]*\n(?:.*\n)*?[ \t]*\2[ \t]*$", re.MULTILINE)
 _MOST_CUT: Final = 1000
 
 
@@ -242,14 +198,14 @@ def expansion_end(text: str, start: int) -> int:
         quoted = _ESCAPED.match(text, start + 1)
         return quoted.end() if quoted is not None else start + 1
     if following in ("(", "{"):
-        return _balanced(text, start + 1)
+        return balanced(text, start + 1)
     match = _NAME.match(text, start + 1)
     if match is not None:
         return match.end()
     return start + 2 if following and following in "0123456789@*#?$!-" else start + 1
 
 
-def _balanced(text: str, start: int) -> int:
+def balanced(text: str, start: int) -> int:
     """The position behind the bracket that closes the one at the start."""
     opening, closing = text[start], {"(": ")", "{": "}"}[text[start]]
     depth, at, escaped = 0, start, -1
@@ -275,24 +231,24 @@ def _balanced(text: str, start: int) -> int:
 
 def without_brackets(text: str) -> str:
     """An expression without brackets around all of it."""
-    while text.startswith("(") and text.endswith(")") and _balanced(text, 0) == len(text):
+    while text.startswith("(") and text.endswith(")") and balanced(text, 0) == len(text):
         text = text[1:-1].strip()
     return text
 
 
 def without_heredocs(text: str) -> str:
     """A script with blanks in the place of its here-documents."""
-    return _HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
 
 
 def without_escaped(text: str) -> str:
     """A script without the variables that its here-documents do not expand."""
-    return _HEREDOC.sub(lambda match: re.sub(r"(?<!\\)(?:\\\\)*\\\$", "", match[0]), text)
+    return HEREDOC.sub(lambda match: re.sub(r"(?<!\\)(?:\\\\)*\\\$", "", match[0]), text)
 
 
 def without_comments(text: str, opens: str, closes: str) -> str:
     """A script with empty comments, in which no quote begins. It has marks around what is not read."""
-    inputs = {match.start(): match.end() for match in _HEREDOC.finditer(text)}
+    inputs = {match.start(): match.end() for match in HEREDOC.finditer(text)}
     made, at = "", 0
     while at < len(text):
         char, end = text[at], inputs.get(at, at + 1)

@@ -339,7 +339,7 @@ class Conditions(Expander):
         if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
             answer = NODES
         if answer is None:
-            answer = marked(f"$({self.residual(command, is_output=True)})")
+            answer = marked(f"$({' ' * command.startswith('(')}{self.residual(command, is_output=True)})")
             self.once |= {answer[1:-1]} if not self.in_task else set()
             if programs - ASKS or reads_file(command):
                 before = self.outputs if self.in_task else {}

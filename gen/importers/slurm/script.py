@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import CLAUSES, invalid_parts
-from gen.importers.slurm.bash_text import MAX_LEVELS, for_grammar, readable, unclosed, with_braces
+from gen.importers.slurm.bash_text import MAX_LEVELS, unclosed, with_braces
 from gen.importers.slurm.batch_commands import FOLLOWED
 from gen.importers.slurm.conditions import RESTART_COUNT
 from gen.importers.slurm.declarations import assign, declare, unset
 from gen.importers.slurm.expansion import marked
+from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.loops import LOOPS, BatchLoops
 from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee

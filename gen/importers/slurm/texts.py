@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
-from gen.importers.slurm.bash_text import MAX_LEVELS, cut, for_grammar, readable, without_comments
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, RUN_ID, marked, shown, source_text, sources
+from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.inputs import read_line, with_input
 from gen.importers.slurm.placeholders import with_quoted_placeholders
 from gen.importers.slurm.programs import VARIABLE, Called, Step, in_shell

@@ -915,11 +915,14 @@ def test_a_function_gets_the_variables_in_front_of_it(body: str, expected: str) 
     [
         ("srun torchrun $(which b) c", "torchrun $(which b) c"),
         ('A="$(which b) c"\nsrun bash -c "torchrun --d $A"', "torchrun --d $(which b) c"),
-        ("A=$(which b)\nfor i in $(ls); do python $A $i; done", "for i in $(ls); do python $(which b) $i; done"),
-        ("$(which python) a\ntorchrun --no_python $(which python) b", "python a\ntorchrun --no_python $(which python) b"),
+        (
+            "A=$(which b)\nfor i in *; do python $A $(which b); done",
+            "for i in *; do python $(which b) $(which b); done",
+        ),
+        ("$(which sh) b\ntorchrun --no_python $(which sh) b", "sh b\ntorchrun --no_python $(which sh) b"),
         ("A=python\nB=$(which $A)\nmpirun $B a.py", "mpirun python a.py"),
         ("a $(which b)", "a b"),
     ],
-)  # fmt: skip
+)
 def test_python_gets_the_path_of_a_program(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected

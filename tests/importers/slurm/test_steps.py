@@ -602,6 +602,8 @@ def test_a_line_that_is_cut_off_is_named() -> None:
         "f() { a; }\nif [ $A ]; then\n  A=1\nelse\n  # b\n  A=2\nfi\npython a.py > \\\n  b",
         "A=$((10#08 + 10#$SLURM_NNODES))\n((A++))\npython $A",
         'echo else\nA="${B:-}" python a.py',
+        "A=$(((SLURM_NODEID)) && echo 0 || echo 1)\npython a.py $A $(((1 + 2) * 3)) '$((1) + 2)'",
+        "python a.py $(awk '{ print $((1) - 2) }' b)",
         "A=3 B=0\npython a.py $((A > 2 ? 1 : 0)) $((A & 1)) $((A && B)) $((0x1f)) $((-010 + ~A)) $((!B)) $((B++))",
         "sleep $((RANDOM % 20))\npython a.py",
         "case $- in *i*) echo a;; esac\n[[ $- == *i* ]] && exit 1\npython a.py",
@@ -831,3 +833,10 @@ def test_the_index_of_a_pod_is_that_of_its_kind(nodes: int, value: str, said: li
     assert "env" not in made[0].fields
     assert [one.message for one in found if "INDEX" in one.message] == said
     assert any("SLURM_PROCID" in one.message for one in found) == bool(said)
+
+
+def test_an_output_that_begins_with_two_brackets_is_no_number() -> None:
+    made = command("srun torchrun --rdzv_conf=is_host=$(((SLURM_NODEID)) && echo 0 || echo 1) a $(((1 + 2) * 3))")
+    assert made == "torchrun a 9"
+    made = job(script("-N 1", body="A=2\npython a $(((A)) && echo 0)", interpreter=BASH)).fields["command"]
+    assert made == ["bash", "-c", "A=2\npython a $( ((A)) && echo 0)"]
