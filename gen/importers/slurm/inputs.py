@@ -61,6 +61,9 @@ def read_values(reader: BatchValues, node: Node, words: Sequence[str], separator
     here = here_string(node)
     value = reader.value(reader.text(here)[3:].strip()) if here is not None else ""
     switches = {one for one in words[1:] if one.startswith("-")}
+    if names and switches <= {"-t", "-r", "-a", "-ra"} and (nodes := _nodes_of_input(reader, node, words[0], value)):
+        reader.variables[names[-1]] = nodes if words[0] != "read" or switches & {"-a", "-ra"} else nodes[0]
+        return ""
     outside = next((one[1:] for one in sources(value) if one[1:] in reader.early), "")
     reader.read_from |= dict.fromkeys(names, outside)
     if here is not None and names and switches <= {"-a", "-ra", "-r"} and switches - {"-r"}:
@@ -89,6 +92,22 @@ def read_values(reader: BatchValues, node: Node, words: Sequence[str], separator
         reader.variables |= {name: marked(f"${name}") for name in names}
         return f"{ifs}read -r {' '.join(names)} <<< {shown(value)}"
     return ""
+
+
+_OF_OUTPUT: Final = regex(r"<\s*<\((.*)\)", re.DOTALL)
+"""The input of a command that another one makes."""
+
+
+def _nodes_of_input(reader: BatchValues, node: Node, program: str, value: str) -> tuple[str, ...]:
+    """The nodes that `read` or `mapfile` takes from a text, or from the output of `scontrol`, with one on each line."""
+    if value:
+        return reader.nodes if program != "read" and value == NODES else ()
+    redirects = node.parent.children if node.parent is not None and node.parent.type == "redirected_statement" else []
+    made = (_OF_OUTPUT.fullmatch(reader.text(one)) for one in redirects if one.type == "file_redirect")
+    listed = {reader.output(one[1]) for one in made if one is not None and "scontrol" in one[1]}
+    if listed == {NODES}:
+        return reader.nodes if program != "read" else (ADDRESS,)
+    return (ADDRESS,) if listed == {ADDRESS} else ()
 
 
 def words_of_read(words: Sequence[str], text: str, separators: str) -> tuple[dict[str, str], str]:

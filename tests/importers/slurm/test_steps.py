@@ -840,3 +840,16 @@ def test_an_output_that_begins_with_two_brackets_is_no_number() -> None:
     assert made == "torchrun a 9"
     made = job(script("-N 1", body="A=2\npython a $(((A)) && echo 0)", interpreter=BASH)).fields["command"]
     assert made == ["bash", "-c", "A=2\npython a $( ((A)) && echo 0)"]
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ('N=$(scontrol show hostnames)\nmapfile -t A <<< "$N"\na ${A[0]} ${#A[@]}', "a $MASTER_ADDR 2"),
+        ("readarray -t A < <(scontrol show hostnames $SLURM_JOB_NODELIST)\na $A", "a $MASTER_ADDR"),
+        ("mapfile -t A < <(scontrol show hostnames | head -n 1)\na ${A[0]} ${#A[@]}", "a $MASTER_ADDR 1"),
+        ("read -r A < <(scontrol show hostnames)\na $A", "a $MASTER_ADDR"),
+    ],
+)
+def test_the_lines_of_the_list_of_nodes_are_its_items(body: str, expected: str) -> None:
+    assert command(f"{body}\nsrun b", "-N 2", "--ntasks-per-node=1").startswith(f"{expected}\n")
