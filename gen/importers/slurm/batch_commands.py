@@ -72,6 +72,7 @@ class BatchCommands(BatchFunctions):
         """Checks of a status, with the number of programs before each, and `exit` or `true` of one that starts none."""
         self.ends_with_status = False  # whether `exit` has that of a program
         self.needed_values = list[str]()  # names without which it ends
+        self.shown: list[tuple[int, Step]] = []  # lines that only show files, behind a number of programs
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
         self.logs: frozenset[str] = frozenset()  # paths and names of the logs of Slurm

@@ -26,7 +26,7 @@ from gen.importers.slurm.containers import (
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
 from gen.importers.slurm.images import image_files, named_images
 from gen.importers.slurm.options import Option, carry, directives, layout_of
-from gen.importers.slurm.outputs import without_idle_separators
+from gen.importers.slurm.outputs import results_of, without_idle_separators
 from gen.importers.slurm.outside import (
     expression_of_template,
     report_arguments,
@@ -35,7 +35,7 @@ from gen.importers.slurm.outside import (
     without_mount_values,
 )
 from gen.importers.slurm.placeholders import report_incomplete, report_placeholders, without_placeholders
-from gen.importers.slurm.programs import BETWEEN, log_files
+from gen.importers.slurm.programs import BETWEEN, Step, log_files
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     TEMPLATE,
@@ -57,7 +57,6 @@ from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import name_last_checks, with_traps
 from gen.importers.slurm.written_files import WrittenFiles, carry_files
-from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
@@ -222,7 +221,8 @@ def _translate(
 ) -> None:
     """Set the fields of the job."""
     of_script = layout_of(options, as_sweep=as_sweep)
-    by_mpi = any(steps.launcher_of(one.words)[0] is mpirun.LAUNCHER for one in script.steps)
+    by_mpi = processes.use_mpi(script.steps, of_script.nodes)
+    script.steps += _results(script) if of_script.nodes == 1 and not by_mpi else ()
     ranks = partial(processes.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
@@ -302,6 +302,12 @@ def _with_options(
     carry_folder(draft, options)
     exports.carry_export(draft, options)
     return layout
+
+
+def _results(script: BatchScript) -> list[Step]:
+    """The lines at the end of the script that show files of its programs."""
+    others = {*script.written, *script.logs}
+    return results_of(script.steps, script.shown, others) if script.ended is None else []
 
 
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:

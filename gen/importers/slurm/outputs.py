@@ -19,12 +19,14 @@ from gen.importers.slurm.expansion import (
     MARKED,
     NODES,
     OPEN,
+    RUN,
     START,
     Value,
     is_known,
     items_of,
     marked,
     shown,
+    source_text,
     sources,
 )
 from gen.importers.slurm.options import options_of
@@ -37,6 +39,7 @@ from gen.importers.slurm.programs import (
     joined,
     value_in_command,
 )
+from gen.importers.slurm.site import file_of_slurm
 
 ASKS: Final = names(
     "awk basename bc cd cksum comm cut date dig dirname echo egrep expr gawk getent grep head host hostname id "
@@ -73,6 +76,30 @@ _READS_FILE: Final = regex(
     r"(?<![<&])<\s*(?![<(&]|/dev/)|(?<![\w-])(?:wc|head|tail|sort|shuf|tac|cut|md5sum|cksum|sha1sum|(?:e?grep|g?awk|sed)\s[^|;]*)"
     r"\s(?:[^|;]*\s)?\"?(?![\d.]+(?:\s|$))[\w${}/-]*[./][\w${}./-]*\"?\s*(?:$|[|;)])"
 )
+
+
+SHOWS_FILES: Final = regex(r"(?:cat|head|tail)\s[^|&;<>]*$")
+"""A line that only shows files."""
+
+
+def results_of(steps: Sequence[Step], shown_behind: Iterable[tuple[int, Step]], others: Collection[str]) -> list[Step]:
+    """The lines behind all programs that show files of these: their text is the result of the run. `others` are files
+    that the script writes, and logs, which the cluster keeps.
+    """
+    words = " ".join(source_text(word) for one in steps for word in one.words)
+    outputs = {posixpath.normpath(one.output[1]) for one in steps if one.output[1]}
+
+    def is_result(path: str) -> bool:
+        if not is_known(path.replace(RUN, "")) or path in others or posixpath.normpath(path) in outputs:
+            return False
+        return posixpath.basename(path) in words or not path.startswith(("/", "~", "..", START))
+
+    last = [one for number, one in shown_behind if number == len(steps)]
+    files = [
+        (one, [word for word in one.words[1:] if not word.startswith("-") and not word.isdecimal()]) for one in last
+    ]
+    kept = [one for one, paths in files if paths and all(map(is_result, paths)) and not file_of_slurm(paths, others)]
+    return kept if any(one.words for one in steps) else []
 
 
 def reads_file(command: str) -> bool:

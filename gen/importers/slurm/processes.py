@@ -19,7 +19,7 @@ from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.options import Option, allocation, layout_of
-from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, lacking_steps, text_of_words
+from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.shells import needs_bash
 from gen.importers.slurm.site import (
@@ -77,6 +77,12 @@ def starts_one_process(run: Run) -> bool:
         return False
     values = without_set(run).values
     return values.get(base.ALL_PROCESSES, ("", ""))[1] == "1" and base.PROCESSES not in values
+
+
+def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
+    """Whether programs need the hosts of `mpirun`."""
+    started = [run for run in map(as_run, steps) if run.launcher is mpirun.LAUNCHER]
+    return any(nodes > 1 or not starts_one_process(one) for one in started)
 
 
 def in_one_pod(runs: list[Run], layout: Layout) -> list[Run]:

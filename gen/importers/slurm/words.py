@@ -14,7 +14,7 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
-from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT
+from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, SHOWS_FILES
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (
     ACTIVATE,
@@ -290,6 +290,9 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     program, text = called.program, " ".join(shown(MARKED.sub("…", one)) for one in called.words)
     if program not in SILENT or (reader.in_task and program not in SILENT_IN_TASKS):
         return False
+    line = reader.source.split("\n")[called.place.line - reader.first_line :][:1]
+    if not reader.in_task and SHOWS_FILES.match("".join(line)):
+        reader.shown.append((len(reader.steps), reader.placed(Step(words=called.words, place=called.place))))
     if program in ("echo", "printf"):
         reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
     for part in dict.fromkeys(sources(" ".join(called.words))):

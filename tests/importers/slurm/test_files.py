@@ -157,3 +157,26 @@ def test_a_value_that_a_text_sets_is_that_of_its_program() -> None:
     made = job(script(*NODE, body="cat > b.sh <<E\na ${A:=c}\nE\nsh b.sh\nd ${A:-e}", interpreter=BASH))
     assert made.fields["files"] == {"/etc/job/b.sh": "a c\n"}
     assert made.fields["command"] == "sh /etc/job/b.sh\nd e"
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("python a.py\ncat result.json", "python a.py\ncat result.json"),
+        ("python a.py --log /tmp/b\ntail -n 5 /tmp/b", "python a.py --log /tmp/b\ntail -n 5 /tmp/b"),
+        ("python a.py > out.log\ntail out.log", "python a.py"),
+        ("cat conf.yaml\npython a.py", "python a.py"),
+        ("python a.py\ncat /proc/cpuinfo", "python a.py"),
+        ("python a.py\ncat slurm-$SLURM_JOB_ID.out", "python a.py"),
+        ("echo 1 > hosts\npython a.py\ncat hosts", "python a.py"),
+        ("python a.py\ncat b | sort", "python a.py"),
+        ("python a.py\nR=$?\ncat b\nexit $R", "python a.py"),
+    ],
+)
+def test_files_that_the_end_of_a_script_shows_are_the_result_of_the_run(body: str, expected: str) -> None:
+    assert job(script("-N 1", body=body)).fields["command"] == expected
+
+
+def test_pods_show_no_files_that_only_one_of_them_has() -> None:
+    made = job(script("-N 2", body="srun python a.py\ncat result.json")).fields
+    assert made["command"] == "python a.py"
