@@ -278,6 +278,7 @@ def mount_folders(
     """Volumes for the folders of the site, and a report of folders that no pod has, or only the image."""
     _report_filled(draft, steps, mounts, lacking.mounts)
     in_image = dict(_roots_in_image(steps, mounts))
+    has_home = any(options_of_steps(steps, "container-mount-home"))
     command = draft.fields.get("command", "")
     texts = [command if isinstance(command, str) else " ".join(command), str(draft.fields.get("workingDir", ""))]
     texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
@@ -299,20 +300,20 @@ def mount_folders(
                 if _root(path)[1:] not in _SYSTEM_FOLDERS:
                     hint = "mount a volume of the overlay at it with `data`"
                     draft.cannot_run(lacking.mounts[folder], _no_path(folder or path), hint)
+            elif not around and _root(path) in in_image and [*roots_of(path)] and not (has_home and known):
+                root = _root(path)
+                mounted.append(root)
+                if not in_image[root]:
+                    why = "no mount of the container has it, so the image has to"
+                    hint = "check that the image has it, or mount a volume of the overlay with `data`"
+                    draft.drop(_line_of(draft, source, path), f"the folder `{root}`", why, hint)
             elif known is not None and not unknown and len(known[0]) > max(map(len, around), default=0):
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)
             elif not around and [*roots_of(path)]:
-                root = _root(path)
-                mounted.append(root)
-                if root in in_image:
-                    hint = "check that the image has it, or mount a volume of the overlay with `data`"
-                    if not in_image[root]:
-                        why = "no mount of the container has it, so the image has to"
-                        draft.drop(_line_of(draft, source, path), f"the folder `{root}`", why, hint)
-                    continue
-                lacking.folders.append(root)
+                lacking.folders.append(_root(path))
+                mounted.append(_root(path))
                 hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
                 draft.cannot_run(_line_of(draft, source, path), _no_path(path), hint)
 

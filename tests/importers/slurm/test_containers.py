@@ -130,9 +130,13 @@ def test_a_folder_of_the_machine_stays_read_only() -> None:
     assert job.fields["data"] == {"host-data": {"path": "/data", "readOnly": True}}
 
 
-def test_a_mount_stays_if_the_command_names_another_folder_of_its_volume() -> None:
-    job, _ = read(f"{A} --container-mounts=/lustre/a:/data python train.py --log /lustre/log")
-    assert job.fields["data"] == {"lustre": {"path": "/data", "subPath": "a"}, "lustre-lustre": "/lustre"}
+def test_a_folder_of_the_site_without_a_mount_is_one_of_the_image() -> None:
+    job, found = read(f"{A} --container-mounts=/lustre/a:/data python train.py --log /lustre/log")
+    assert job.fields["data"] == {"lustre": {"path": "/data", "subPath": "a"}}
+    what = "the folder `/lustre` is not carried: no mount of the container has it, so the image has to"
+    assert f"train.sh:{LINE}: {what}" in found
+    job, _ = read(f"{A} --container-mounts=/a:/a --container-mount-home python train.py --log /lustre/log")
+    assert job.fields["data"] == {"host-a": "/a", "lustre": "/lustre"}
     job, _ = read(f"{A} --container-mounts=/lustre/a:/lustre/b python train.py --data /lustre/b/x")
     assert job.fields["data"] == {"lustre": {"path": "/lustre/b", "subPath": "a"}}
 
