@@ -253,6 +253,7 @@ def _translate(
     started = rank_shells.in_own_shells(started) if draft.fields["kind"] == "mpi" else started
     steps.report_parts(draft, started)
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
+    runs = [processes.with_numbers(draft, one) for one in runs]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     runs = exports.variables(draft, script, runs)

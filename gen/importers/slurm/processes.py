@@ -45,6 +45,7 @@ from gen.importers.slurm.steps import (
     parts_of,
     without_set,
 )
+from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import base, deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
@@ -338,6 +339,23 @@ def _run_together(runs: Sequence[Run]) -> bool:
             return True
         running = one.words != ("wait",) and (running or (one.by_srun and one.background))
     return False
+
+
+def with_numbers(draft: JobDraft, run: Run) -> Run:
+    """A program without a launcher, with the ranks and numbers of processes in front of it that its pod lacks."""
+    kind, several = draft.fields["kind"], "workers" in draft.fields
+    if kind == "mpi" or run.text or run.launcher is not None:
+        return run
+    workers, rank = str(draft.fields.get("workers", 1)), marked("$RANK")
+    of_pod = {"RANK": rank, "WORLD_SIZE": workers, "NODE_RANK": rank, "NNODES": workers} if several else {}
+
+    def differs(name: str, value: str) -> bool:
+        if name in RENDEZVOUS:
+            return several and value in ("localhost", "127.0.0.1")
+        lacks = f"PET_{name}" in ALL_KINDS[kind].reserved_env
+        return name in OF_KIND and (lacks or value != of_pod.get(name))
+
+    return replace(run, numbers=tuple(one for one in run.assigned if differs(*one)))
 
 
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:

@@ -87,6 +87,8 @@ class Run(Step, frozen=True, kw_only=True):
     per_node: int = 1
     """Tasks that it starts on a node, at most."""
     tasks: int = 1
+    numbers: tuple[tuple[str, str], ...] = ()
+    """Variables of the kind with other values than those of the pods."""
 
 
 def runs_of(
@@ -295,7 +297,7 @@ def line_of(run: Run) -> str:
         return f"{line_of(replace(run, background=False))} &"
     if run.text:
         return " ".join((run.text, *_ends(replace(run, input=""))))  # it has its input
-    variables_of = (f"{name}={shown(value)}" for name, value in of_program(run))
+    variables_of = (f"{name}={shown(value)}" for name, value in (*run.numbers, *of_program(run)))
     line = " ".join(words := [*variables_of, *text_of_words(run.words), *_ends(run)])
     if len(line) <= WIDE:
         return line

@@ -82,3 +82,22 @@ def test_the_numbers_of_nodes_are_for_programs_of_torchrun_too() -> None:
     assert [one.message for one in found] == [
         "the variable `NODE_RANK` is not carried: a pod has its number in `$RANK`",
     ]
+
+
+@for_each(
+    ("options", "body", "expected"),
+    [
+        ("-N 4", 'srun bash -c "WORLD_SIZE=8 bash a.sh"', "WORLD_SIZE=8 bash a.sh"),
+        ("-N 4", "srun env WORLD_SIZE=8 NNODES=4 python a.py", "WORLD_SIZE=8 python a.py"),
+        ("-N 4", "WORLD_SIZE=4 srun python a.py", "python a.py"),
+        ("-N 4", "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID python a.py'", "LOCAL_RANK=0 python a.py"),
+        ("-N 4", "srun bash -c 'RANK=$((SLURM_PROCID * 2)) python a.py'", "RANK=$(($RANK * 2)) python a.py"),
+        ("-N 4", "srun bash -c 'MASTER_ADDR=localhost MASTER_PORT=1 python a.py'", "MASTER_ADDR=localhost python a.py"),
+        ("-N 4", "RANK=3 srun torchrun --nnodes 4 a.py", "torchrun a.py"),
+        ("-N 1", "RANK=3 python a.py", "RANK=3 python a.py"),
+    ],
+)
+def test_a_number_in_front_of_a_program_stays_if_its_pod_has_another_one(
+    options: str, body: str, expected: str
+) -> None:
+    assert read(script(options, body=body, interpreter=BASH))[0][0].fields["command"] == expected
