@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.cases import for_each
-from tests.importers.slurm.test_slurm import job, read, script
+from tests.importers.slurm.test_slurm import BASH, job, read, script
 
 ARRAY = ("-N 1", "--array=0-2")
 MPI = ("-N 2", "--ntasks-per-node=4")
