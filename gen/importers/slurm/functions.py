@@ -200,12 +200,12 @@ class BatchFunctions(BatchValues):
     def assign_before(self, text: str, place: Location, names: Collection[str] | None = None) -> None:
         """Add lines with the values of the variables that a text for the shell of the pod reads."""
         for line in self.assignments(text, names):
-            name = re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
             of_arguments, steps = line.startswith("set -- "), self.steps[::-1]
+            name = "" if of_arguments else re.sub("^(?:export|declare -A) ", "", line).partition("=")[0]
             sets = [one for one in steps if (one.text[:7] == "set -- " if of_arguments else name in self.set_by(one))]
             of_shell = next((one for one in sets if not one.shells), None)
             if not sets or any(one is None or one.text != line for one in (sets[0], of_shell)):
-                self.add(Step(text=line, place=place, sets=name if line.startswith(f"{name}=") else ""))
+                self.add(Step(text=line, place=place, sets=name if name and line.startswith(f"{name}=") else ""))
                 self._read_line(name, line)
 
     def _read_line(self, name: str, line: str) -> None:

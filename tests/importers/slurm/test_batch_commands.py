@@ -683,6 +683,7 @@ def test_a_file_is_continued() -> None:
         ("f() { until [ $# = 0 ]; do a $1; shift; done; }\nf 1 2", "a 1\na 2"),
         ("set -- 1 '2 3'\nif ask; then a \"$@\" $1; fi", "set -- 1 '2 3'\nif ask; then a \"$@\" 1; fi"),
         ('bash -c \'b; exec "$0" "$@"\' python a.py 1', "b\npython a.py 1"),
+        ('f() { if ask; then a "$@"; fi; }\nf $(which b) +k=v', 'set -- b +k=v\nif ask; then a "$@"; fi'),
         ('set -- 1 2\na $(b "$@" ${2:-3})\nc $(b $#)', 'set -- 1 2\na $(b "$@" ${2:-3})\nc $(b $#)'),
         ("f() { if ask; then a \"$1\"; fi; }\nf '<b>'", "set -- '<b>'\nif ask; then a \"$1\"; fi"),
         ("f() { if ask; then a; shift; fi; b $1; }\nf 1", "f() { if ask; then a; shift; fi; b $1; }\nf 1"),
