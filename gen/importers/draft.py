@@ -306,7 +306,7 @@ def validated(model: type[Job], fields: Fields) -> Job | None:
         return None
 
 
-def _object_words(job: Job) -> tuple[list[str], list[str]]:
+def object_words(job: Job) -> tuple[list[str], list[str]]:
     """What programs write before the name of an object: a label of its pods, and its kind for `kubectl`."""
     kind = job.facts.kind.lower()
     labels = [f"{label.rpartition('/')[2]}=" for label, more in job.facts.run_labels.items() if not more]
@@ -326,7 +326,7 @@ def own_hosts(name: str, job: Job, body: Body, namespaces: set[str], *services: 
             if host.startswith("{run}-"):
                 end = host.removeprefix("{run}").format(_INDEX, _INDEX, role=re.escape(role.replica_type.lower()))
                 ends.add(end if "{role}" in host else rf"{end}(?=\.(?:{service}))")  # a number alone is no host name
-    labels, kinds = _object_words(job)
+    labels, kinds = object_words(job)
     of_kinds = [rf"(?<![\w/.-]){re.escape(kind)}/" for kind in kinds]
     # the whole name, behind a kind or a label
     ends |= {rf"(?<={before}{re.escape(name)})" for before in (*of_kinds, *labels)}
@@ -375,7 +375,7 @@ def with_object(job: ImportedJob, other: ImportedJob, run: str) -> tuple[Importe
     body = next((one.body for one in other.originals), {})
     hosts = OwnHosts(own_hosts(other.name, known, body, {other.namespace}), needs_service=False)
     fields: Fields = with_hosts(job.fields, hosts, run, job.namespace)
-    kinds = "|".join(map(re.escape, _object_words(known)[1]))
+    kinds = "|".join(map(re.escape, object_words(known)[1]))
     form = re.compile(rf"\bkubectl\s[^;&|\n]*?\b(?P<words>(?:{kinds})\s+{re.escape(other.name)})(?![\w.-])")
     every = [*(text for _, text in texts_in(fields)), *(" ".join(as_texts(fields.get(name))) for name in _PROGRAM)]
     left = [found["words"] for text in every for found in form.finditer(text)]

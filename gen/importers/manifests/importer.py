@@ -30,6 +30,7 @@ from gen.importers.manifests.objects import (
     with_params,
 )
 from gen.importers.manifests.others import group_of, kind_of, report_none, report_others
+from gen.importers.manifests.own_names import of_kubectl, rename_object
 from gen.importers.manifests.pods import (
     as_program,
     carry_metadata,
@@ -282,8 +283,10 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
         routes[_SUBDOMAIN] = None
     services = [str(follow(body, route)) for route in routes]
     hosts = draft.rename_hosts(item.name, body, item.namespace, services)
-    if hosts is None:
+    if hosts is None or job is None:
         return body
+    rename_object(draft, item, job, services)
+    command = of_kubectl(item.name, job)
     mains = [container_route(one, model.facts.container) for one in pods]
     for route, text in texts_in(body["spec"], ("spec",)):
         of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
@@ -293,11 +296,16 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
             message = f"`{found[0]}` is {what} another name"
             hint = f"write `{{{{ run.id }}}}{found['pod']}` in a program of the job, which no patch can do"
             draft.cannot_run(item.place(*route), message, hint)
+        elif not of_job and (words := command.search(text)):
+            hint = "write `{{ run.id }}` in a program of the job, which no patch can do"
+            draft.cannot_run(item.place(*route), f"`{words[0]}` names the object, and a run has another name", hint)
     for route, service in routes.items():
         if follow(body, route) != item.name:
             why = "the pods of a run have a Service with its name"
             what = f"`subdomain: {follow(body, route)}`"
-            draft.drop(item.place(*route), what, why, "use host names with `{{ run.id }}`, as the job does")
+            known = ", as the job does" if any("{{ run.id }}" in text for _, text in texts_in(draft.fields)) else ""
+            hint = f"use host names with `{{{{ run.id }}}}`{known}"
+            draft.drop(item.place(*route), what, why, hint)
         body = replaced(body, route, service) if service is not None else with_field(body, _SUBDOMAIN, None)
     return {**body, "spec": with_hosts(body["spec"], hosts, item.name, draft.namespace)}
 

@@ -229,3 +229,65 @@ def test_the_port_of_ssh_for_an_own_server_of_workers() -> None:
     spec = {"mpiReplicaSpecs": replicas(Launcher=(1, launcher), Worker=(2, worker))}
     proof = proof_of(an_object("kubeflow.org/v2beta1", "MPIJob", spec))
     assert (proof.patch, proof.remaining) == (None, ())
+
+
+@for_each(
+    ("name", "words", "expected"),
+    [
+        ("SUB", "x host-0.${SUB}", "{{ run.id }}"),
+        ("SUB", "x host-$i.$SUB", "{{ run.id }}"),
+        ("MY_SUBDOMAIN", "x", "run"),
+        ("JOBSET_NAME", "x", "run"),
+        ("MODE", "x $MODE", "run"),
+        ("SUB", "x model.$SUBSET", "run"),
+    ],
+)
+def test_a_variable_with_the_name_of_the_object(name: str, words: str, expected: str) -> None:
+    body = jobset("sh", "-c", words)
+    (job,) = body["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": name, "value": "run"}]
+    proof = proof_of(body)
+    assert (proof.job.fields["env"], proof.patch, proof.remaining) == ({name: expected}, None, ())
+    service = f"`{name}: run` is not carried: it is the Service of the pods, and that of a run has another name"
+    other = f"the name of the object in `{name}: run` is not carried: a run has another one"
+    messages = [service] if expected != "run" else [other] if name == "JOBSET_NAME" else []
+    assert [one.message for one in read(body)[1]] == messages
+
+
+@for_each("own", ["run", "meet"])
+def test_a_variable_for_the_subdomain(own: str) -> None:
+    body = jobset("x", subdomain=own)
+    (job,) = body["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    container["env"] = [{"name": "MY_SUBDOMAIN", "value": own}]
+    assert proof_of(body).job.fields["env"] == {"MY_SUBDOMAIN": "{{ run.id }}"}
+
+
+@for_each(
+    ("words", "expected"),
+    [
+        (["kubectl", "get", "jobset", "run"], ["kubectl", "get", "jobset", "{{ run.id }}"]),
+        (["bash", "-c", "kubectl wait --for=x jobsets run; x run"], "kubectl wait --for=x jobsets {{ run.id }}; x run"),
+        (["sh", "-c", "kubectl get jobset run-2; x jobset run"], "kubectl get jobset run-2; x jobset run"),
+    ],
+)
+def test_the_object_behind_its_kind(words: list[str], expected: object) -> None:
+    proof = proof_of(jobset(*words))
+    command = proof.job.fields["command"]
+    assert (command == expected or command[-1] == expected, proof.patch, proof.remaining) == (True, None, ())
+
+
+def test_other_names_of_the_object_are_reported() -> None:
+    wait = {"name": "wait", "image": "kubectl", "command": ["sh", "-c", "kubectl wait --for=x pytorchjob run"]}
+    (job,), found = read(pytorch("x --mode run --job-name run", initContainers=[wait]))
+    message = "`kubectl wait --for=x pytorchjob run` names the object, and a run has another name"
+    assert [one.message for one in job.obstacles] == [message]
+    option = "the name of the object in `--job-name run` is not carried: a run has another one"
+    assert option in [one.message for one in found]
+
+
+def test_a_hint_names_hosts_only_of_a_job_that_has_some() -> None:
+    for words, known in (("x", ""), ("x --to=run-workers-0-0.meet", ", as the job does")):
+        _, found = read(jobset(words, subdomain="meet"))
+        assert [one.hint for one in found] == [f"use host names with `{{{{ run.id }}}}`{known}"]
