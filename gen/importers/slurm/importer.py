@@ -129,6 +129,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     script = BatchScript(given.file, known, first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.origin = origin if all(one.name != "chdir" for one in options) else START
+    script.volumes = site.paths.keys()
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
     name_last_checks(script)

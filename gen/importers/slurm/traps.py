@@ -13,6 +13,7 @@ from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
+from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import is_known, marked
 from gen.importers.slurm.programs import (
     BETWEEN,
@@ -41,14 +42,32 @@ STARTS_SRUN: Final = regex(
 _ENDS: Final = "the programs and files of a pod end with it"
 
 
+_OF_OTHERS: Final = "each pod would do it, also while others use the files"
+_FILES: Final = regex(
+    rf"(?:^|[;&|{{\n]|\b(?:then|do|else))\s*((?:{'|'.join(sorted(OF_FILES))})\s(?:\$\{{[^}}]*\}}|[^;&|\n}}])*)"
+)
+
+
+def _changes_volume(reader: BatchCommands, text: str) -> bool:
+    """Whether commands change files of a volume of the site."""
+    words = (word for one in _FILES.findall(text) for word in reader.condition_value(one).split()[1:])
+    paths = [posixpath.normpath(posixpath.join(reader.folder, word)) for word in words]
+    return any(f"{path}/".startswith(f"{volume.rstrip('/')}/") for path in paths for volume in reader.volumes)
+
+
 def _lost_trap(reader: BatchCommands, text: str) -> str:
     """Why a pod does not run the commands of a trap at its end, if it does not."""
     bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
     whole = "\n".join([text, *bodies])
     if any(map(INNER_SRUN.search, bodies)):
         return "it starts `srun`, which does not work in a pod"
-    if not reader.is_program(whole) or not OF_SLURM.isdisjoint(CALLS.findall(whole)):
+    if not OF_SLURM.isdisjoint(CALLS.findall(whole)):
         return _ENDS
+    if not reader.is_program(whole):
+        if not _changes_volume(reader, whole):
+            return _ENDS
+        if not reader.is_inner and reader.constants.get("SLURM_NNODES", "1") != "1":
+            return _OF_OTHERS
     sets = Counter(assigned_in(reader.source))
     later = {one for one in sets if sets[one] > (one in reader.variables)} - {*assigned_in(whole)}
     name = next((one for one in VARIABLE.findall(whole) if one in later), "")
@@ -76,7 +95,9 @@ def follow_trap(reader: BatchCommands, called: Called) -> bool:
         reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
     elif why := _lost_trap(reader, words[1]):
         hint = "write it into `command`, if it changes files of a volume"
-        reader.drop(called, what, why, hint if why == _ENDS else "write its commands at the end of `command`")
+        hint = "remove the files after the run, or in a program that knows its rank" if why == _OF_OTHERS else hint
+        ends = why in (_ENDS, _OF_OTHERS)
+        reader.drop(called, what, why, hint if ends else "write its commands at the end of `command`")
     else:
         reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
     return True

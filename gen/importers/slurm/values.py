@@ -80,6 +80,7 @@ class BatchValues(Conditions):
     """Other variables that only some cases set."""
     pipes_fail = False  # whether `pipefail` is set
     stops = False  # whether an error ends the script
+    volumes: Collection[str] = ()  # folders of the site that a pod can mount
     unseen: tuple[Location, str] | None = None
     """The last check of a file that the machines may have."""
 
@@ -173,6 +174,7 @@ class BatchValues(Conditions):
     def share(self, outer: BatchValues) -> None:
         """Know what another part of the script knows about variables."""
         self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
+        self.volumes = outer.volumes
         self.outputs, self.matching, self.once, self.origin = outer.outputs, outer.matching, outer.once, outer.origin
         self.in_image, self.instances = outer.in_image, outer.instances
 

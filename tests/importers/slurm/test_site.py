@@ -68,6 +68,30 @@ def test_a_script_is_ready_with_a_site_file(repo: Repository) -> None:
     assert rendered(repo.root)[1] == 0
 
 
+@for_each(
+    ("nodes", "body", "expected", "why"),
+    [
+        (1, "C=/lustre/c\ntrap 'rm -rf $C' EXIT\na $C", "trap 'rm -rf /lustre/c' EXIT\na /lustre/c", None),
+        (
+            1,
+            "C=/lustre/c\nf() { rm -r ${C}; }\ntrap f EXIT\na $C",
+            "f() { rm -r /lustre/c; }\ntrap f EXIT\na /lustre/c",
+            None,
+        ),
+        (1, "cd /lustre/c\ntrap 'echo b; rm d' EXIT\na", "trap 'echo b; rm d' EXIT\na", None),
+        (1, "C=/tmp/c\ntrap 'rm -rf $C' EXIT\na $C", "a /tmp/c", "the programs and files of a pod end with it"),
+        (2, "trap 'rm /lustre/c' EXIT\nsrun a", "a", "each pod would do it, also while others use the files"),
+    ],
+)
+def test_a_trap_changes_the_files_of_a_volume(nodes: int, body: str, expected: str, why: str | None) -> None:
+    found = Findings()
+    text = script(f"-N {nodes}", "--ntasks-per-node=1", body=body, interpreter="/bin/bash")
+    given = ImportInput(file="train.sh", text=text, otherwise="team", image="a/b:1", site=("site.yaml", SITE.encode()))
+    (made,) = SlurmImporter().read(given, found)
+    said = [one.message.partition("carried: ")[2] for one in found if "trap" in one.message]
+    assert (made.fields["command"], said) == (expected, [why] if why else [])
+
+
 def test_without_a_site_file_the_report_names_what_is_missing(repo: Repository) -> None:
     report, code = slurm(repo, script("-N 2", "--gres=gpu:8", body=BODY), site="image: a/b:1\n")
     assert code == 1
