@@ -1,6 +1,7 @@
 """Fields of a sweep and of a search: the values of parameters for which a job has a run each, or which Katib tries."""
 
 # no postponed annotations here: pydantic would compile each annotation again when the program starts
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -20,6 +21,12 @@ MAX_COMBINATIONS = 4096
 """Combinations of a matrix before `exclude`, and the largest number that an overlay can grant."""
 _MAX_SWEPT = 1024
 _PARAM = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def param_name(name: str) -> str:
+    """The name of a parameter of a job, after that of another tool."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain[:1].isalpha() else f"p_{plain}"
 
 
 def _plain(value: object) -> object:

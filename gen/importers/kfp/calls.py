@@ -31,6 +31,7 @@ from gen.importers.kfp.losses import (
 )
 from gen.job.kinds import ALL_KINDS
 from gen.job.names import shortened
+from gen.job.search import param_name
 from gen.kubernetes.objects import Body
 from gen.render.parts.names import most_characters
 
@@ -56,12 +57,6 @@ def pipeline_name(wanted: str, steps: Mapping[str, Mapping[str, Any]]) -> str:
     room = min(most_of_step(fields) - len(name) for name, fields in steps.items())
     name = shortened(label(wanted, "pipeline"), max(room, _MAX_NAMES // 2))
     return name if name[:1].isalpha() else f"pipeline-{name}"
-
-
-def param_name(name: str) -> str:
-    """The name of a parameter of a job, after that of a pipeline."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return plain if plain[:1].isalpha() else f"p_{plain}"
 
 
 def with_quoted(parameters: Mapping[str, str]) -> dict[str, str]:

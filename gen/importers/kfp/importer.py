@@ -18,7 +18,7 @@ from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OT
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
-from gen.importers.kfp.calls import Call, Reader, claim_of, param_name, pipeline_name, with_quoted
+from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name, with_quoted
 from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, on_platform, volume_of, with_config, with_volumes
 from gen.importers.kfp.graph import OF_STEP, OUTPUT, Pipeline, When, comment_of, number_of, optional_of, without_job
 from gen.importers.kfp.ir import pipeline_of_ir
@@ -40,6 +40,7 @@ from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.pipeline import PipelineJob
+from gen.job.search import param_name
 from gen.kubernetes.manifests.files import unpacked
 from gen.kubernetes.manifests.read import Manifests, as_go_yaml_3, read_manifests
 from gen.kubernetes.objects import present

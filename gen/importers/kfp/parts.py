@@ -19,13 +19,14 @@ from gen.base.codes.imports import CANNOT_RUN, NEEDS_SECRET, NOT_CARRIED
 from gen.importers.arena.importer import ArenaImporter
 from gen.importers.draft import is_secret, label, literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.calls import expression, param_name
+from gen.importers.kfp.calls import expression
 from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
 from gen.importers.manifests.objects import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
+from gen.job.search import param_name
 from gen.kubernetes import quantity
 from gen.kubernetes.objects import Body, present
 from gen.render.parts.pods import LEAST_WITH_GPUS
