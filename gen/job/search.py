@@ -200,7 +200,9 @@ class Space(Part):
         if self.type == "int" and not integers:
             raise conflict("`type: int` needs integers of at most 15 digits", "write integers, or `type: double`")
         if not float(self.min) < float(self.max):
-            raise conflict(f"`min` is {self.min}, which is not less than `max`", "exchange the two numbers")
+            is_swapped = float(self.min) > float(self.max)
+            hint = "exchange the two numbers" if is_swapped else "write a larger `max`, or the number in the command"
+            raise conflict(f"`min` is {self.min}, which is not less than `max`", hint)
         if self.step is not None and not 0 < float(self.step) <= float(self.max) - float(self.min):
             raise conflict(f"`step` is {self.step}, which is not between 0 and `max` - `min`", "write a smaller step")
         if "log" in self.distribution.lower() and float(self.min) <= 0:
