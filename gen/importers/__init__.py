@@ -57,6 +57,8 @@ class Original(Struct, frozen=True, kw_only=True):
     place: Location
     step: str = ""
     """Its step of a pipeline; empty for the run of a job."""
+    held: bool = False
+    """Whether the rendered object makes it several times, such as a trial."""
     lacks: tuple[Diagnostic, ...] = ()
     """Obstacles of the job that concern this step, at the places of others."""
 

@@ -7,12 +7,13 @@ compared by route.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from gen.base import Route, as_mapping, as_mappings, at, entries, follow, replaced
+from gen.base import Route, as_mapping, as_mappings, as_texts, at, entries, follow, replaced
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.yaml.user_text import verbatim
 from gen.importers import Fields
@@ -32,7 +33,7 @@ from gen.kubernetes.schemas.registry import Schema, Schemas, has_schema, schemas
 
 LIST_KEYS: Final = {
     **POD_LIST_KEYS,
-    **dict.fromkeys(("replicatedJobs", "tasks"), "name"),
+    **dict.fromkeys(("replicatedJobs", "tasks", "parameters", "algorithmSettings", "metricStrategies"), "name"),
     "workerGroupSpecs": "groupName",
     "runtimePatches": "manager",
     "tolerations": "*",
@@ -40,11 +41,17 @@ LIST_KEYS: Final = {
 """Fields that identify the items of lists; `*` for items that are one value."""
 
 
+_SHELL: Final = ["sh", "-c"]
+
+
 def aligned(original: Body, rendered: Body) -> Body:
     """The original with the names of the rendered object, for each of its pod templates."""
     facts = resource_of_object(rendered["apiVersion"], rendered["kind"])
     if facts is None:
         return original
+    if facts.nodes is not None and isinstance(nodes := follow(original, facts.nodes.count[:-1]), dict):
+        own = _as_logged(nodes, as_mapping(follow(rendered, facts.nodes.count[:-1])))
+        original = replaced(original, facts.nodes.count[:-1], own)
     for route, ours in matches(rendered, facts.nodes.changes) if facts.nodes is not None else ():
         found = _same_template(original, route, rendered)
         if found is not None and isinstance(metadata := at(found[1], "metadata"), dict):
@@ -99,13 +106,24 @@ def _aligned_pod(spec: Body, ours: Body, container: str | None) -> Body:
                 for number, one in enumerate(spec[field])
             ]
     if isinstance(changed.get("containers"), list) and changed["containers"]:
-        changed["containers"][main] = {**changed["containers"][main], "name": ours["containers"][0]["name"]}
+        own = _as_logged(changed["containers"][main], ours["containers"][0])
+        changed["containers"][main] = {**own, "name": ours["containers"][0]["name"]}
     if isinstance(spec.get("volumes"), list):
         changed["volumes"] = [
             {**one, "name": names.get(key, key)} if isinstance(one, dict) and _is_key(key := one.get("name")) else one
             for one in spec["volumes"]
         ]
     return changed
+
+
+def _as_logged(container: Body, ours: Body) -> Body:
+    """A container with its program in a shell of its own, if that is the one of a trial."""
+    whole = [*as_texts(container.get("command")), *as_texts(container.get("args"))]
+    text = whole[-1] if whole[:-1] == _SHELL else shlex.join(whole)
+    command = [*_SHELL, f"(\n{text.rstrip()}\n)"]
+    if ours.get("command") != command or not container.get("command"):
+        return container
+    return {**{name: value for name, value in container.items() if name != "args"}, "command": command}
 
 
 def _volume_names(spec: Body, ours: Body) -> dict[Any, str]:
@@ -165,6 +183,8 @@ def _is_key(name: object) -> bool:
 
 
 _NONE: Final = object()
+_WHOLE: Final = frozenset({"primaryPodLabels", "metricsCollectorSpec"})
+"""Fields whose values mean something together: they are the same with additions, or another value."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -243,7 +263,9 @@ class _Comparison:
         for key, value in original.items():
             here = (*route, key)
             if key in rendered:
-                yield from self.differences(value, rendered[key], here)
+                inner = [*self.differences(value, rendered[key], here)]
+                is_whole = key in _WHOLE and any(not one.added for one in inner)
+                yield from [Difference(route=here, original=value, rendered=rendered[key])] if is_whole else inner
             elif not self._is_default(here, value, original):
                 yield Difference(route=here, original=value)
         for key, value in rendered.items():

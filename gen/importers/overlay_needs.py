@@ -141,7 +141,7 @@ def fragment(jobs: Iterable[ImportedJob]) -> Fields:
     needed: Fields = {}
     for job in jobs:
         merge(needed, job.overlay)
-        merge(needed, {"namespaces": {job.namespace: job.grants}})
+        merge(needed, {"namespaces": {job.namespace: job.grants}}, most=True)
     return needed
 
 
@@ -177,11 +177,13 @@ def lacking(jobs: Sequence[ImportedJob], overlay: Mapping[str, Any]) -> Fields:
     return missing(fragment(jobs), overlay, uses(jobs))
 
 
-def merge(data: Fields, more: Mapping[str, Any]) -> None:
-    """Add fields: those of mappings and items of lists that are missing."""
+def merge(data: Fields, more: Mapping[str, Any], *, most: bool = False) -> None:
+    """Add fields: those of mappings and items of lists that are missing; with `most`, also larger numbers."""
     for name, value in more.items():
         if isinstance(value, dict):
-            merge(data.setdefault(name, {}), value)
+            merge(data.setdefault(name, {}), value, most=most)
+        elif most and isinstance(value, int) and isinstance(data.get(name), int):
+            data[name] = max(value, data[name])
         elif isinstance(value, list):
             known = data.setdefault(name, [])
             known += [item for item in value if item not in known]

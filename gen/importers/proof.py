@@ -173,9 +173,9 @@ class Proof(Struct, frozen=True, kw_only=True):
 
 def prove(root: Path, job: ImportedJob, overlay: str, text: str, found: Findings) -> Iterator[Proof]:
     """The proofs of the run, or of the steps, in an overlay with this text; none after a finding."""
-    steps = dict.fromkeys(one.step for one in job.originals)
-    firsts = (next(one for one in job.originals if one.step == step) for step in steps)
-    originals = with_mirrors(firsts, OverlayReader(root, Findings()).of_text(overlay, text))
+    firsts = {(one.step, one.held): one for one in reversed(job.originals)}
+    order = dict.fromkeys((one.step, one.held) for one in job.originals)
+    originals = with_mirrors((firsts[one] for one in order), OverlayReader(root, Findings()).of_text(overlay, text))
     renders = Renders(root, overlay)
     for original in originals:
         first = renders.of(original, job, text, found)
@@ -236,7 +236,8 @@ def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
     """The part of the summary about comparisons, with the patches."""
     for proof in proofs:
         added = f"; gen adds {', '.join(proof.added)}" if proof.added else ""
-        yield f"{proof.job.namespace}/{_name(proof.job, proof.original)} {_result(proof)}{added}"
+        trial = " in each trial" if proof.original.held else ""
+        yield f"{proof.job.namespace}/{_name(proof.job, proof.original)} {_result(proof)}{trial}{added}"
     patches = [proof.patch for proof in proofs if proof.patch is not None]
     if patches:
         yield "values without a field, as `patches` of the overlay; the platform owner decides about them:"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, at, follow, with_texts
+from gen.base import Diagnostic, Findings, as_mapping, at, follow, with_field, with_texts
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.importers import ImportedJob, Original
@@ -17,6 +17,7 @@ from gen.importers.draft import place_of, text_of
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job
 from gen.kubernetes.facts import resource_of_object
+from gen.kubernetes.facts.base import Held
 from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body
 from gen.overlay.overlay import Overlay
@@ -76,12 +77,22 @@ def _run_of(body: Body, job: ImportedJob, original: Original) -> Body:
         made = [one for one in follow(body, (*facts.steps, "templates")) if at(one, "resource", "action") == "create"]
         body = json.loads(next(one for one in made if original.step in ("", one["name"]))["resource"]["manifest"])
         facts = resource_of_object(body["apiVersion"], body["kind"])
+    if facts is not None and facts.holds is not None:
+        body = _held(body, facts.holds) if original.held else with_field(body, facts.holds.route, None)
+        facts = resource_of_object(body["apiVersion"], body["kind"])
     model = next((one for one in ALL_KINDS.values() if one.facts is facts and facts.nodes is not None), Job)
     body = model.modern(cleaned(body))  # releases of an operator have their own forms of changes
     name, wanted = body["metadata"]["name"], original.body["metadata"].get("name", job.name)
     run = name.removesuffix(f"-{original.step}")  # of a schedule, a placeholder
     renamed: Body = with_texts(body, lambda text: text.replace(name, wanted).replace(run, wanted))
     return renamed
+
+
+def _held(body: Body, holds: Held) -> Body:
+    """The object that another one makes, with the name and the namespace of that."""
+    held = follow(body, holds.route)
+    own = {name: body["metadata"][name] for name in ("name", "namespace") if name in body["metadata"]}
+    return {**held, "metadata": {**as_mapping(held.get("metadata")), **own}}
 
 
 def _object(text: str) -> Body:

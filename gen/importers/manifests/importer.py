@@ -42,6 +42,7 @@ from gen.importers.manifests.pods import (
 )
 from gen.importers.manifests.run import read_run, reserved
 from gen.importers.manifests.runtimes import with_nodes
+from gen.importers.manifests.searches import is_search, read_search
 from gen.importers.manifests.volumes import (
     FileVolumes,
     boards,
@@ -163,14 +164,21 @@ class ManifestsImporter(Importer):
         jobs = [job for file in files for job in _pipelines(given, file, found)]
         every = [one for one in every if not _is_pipeline(one)]
         runs = [(one, known) for one in every if (known := kind_of(one.body)) is not None]
-        if not runs and not pipelines and not found.failed():
+        searches = [one for one in every if is_search(one)]
+        if not runs and not searches and not pipelines and not found.failed():
             report_none(every, given, found)
         used: dict[int, bool] = {}  # by object: whether no run needs it beside its job
         for item, known in runs:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 jobs += _imported(item, known, every, given, found, used)
-        if runs or pipelines:
-            report_others(every, [item for item, _ in runs], used, found)
+        for item in searches:
+            with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
+                namespace = given.namespace_of(item.namespace)
+                jobs += read_search(
+                    item, namespace, lambda trial, known: _imported(trial, known, every, given, found, used), found
+                )
+        if runs or searches or pipelines:
+            report_others(every, [*(item for item, _ in runs), *searches], used, found)
         return jobs
 
 

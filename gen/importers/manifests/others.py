@@ -39,6 +39,7 @@ def report_none(every: list[Item], given: ImportInput, found: Findings) -> None:
     """Report that no object is a run, at one with pods if there is any."""
     facts = [model.facts for model in ALL_KINDS.values()]
     known_kinds = {one.kind for known in facts for one in (known, known.scheduled_by) if one is not None}
+    known_kinds |= {one.kind for one in RESOURCES.values() if one.holds is not None}
     custom = [one for one in every if "." in group_of(one) and RESOURCES.get((group_of(one), one.body["kind"])) is None]
     if custom:
         first = next((one for one in custom if any(pods_by_shape(one.body))), custom[0])

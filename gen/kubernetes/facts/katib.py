@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from gen.base import placeholders
 from gen.kubernetes.facts.base import ANY_ITEM, Conditions, FilledField, Held, Resource, Status, retired
 
 
@@ -19,6 +20,19 @@ def trial_resource(kind: str, api_version: str) -> str:
     """A kind as `trialResources` of the KatibConfig names it."""
     group, _, version = api_version.rpartition("/")
     return f"{kind}.{version}.{group}"
+
+
+OF_TRIAL: Final = "run-id"
+"""Trial parameter with the name of the trial. No parameter of a job can have a name with `-`."""
+TRIAL_NAME: Final = "${trialSpec.Name}"
+"""The name of the trial, as trial parameters refer to it."""
+
+
+def with_trial_parameters(text: str) -> str:
+    """The text with trial parameters of Katib in place of the placeholders of a run."""
+    return placeholders.with_parameters(
+        text.replace(placeholders.TRIAL, f"${{trialParameters.{OF_TRIAL}}}"), r"${trialParameters.\1}"
+    )
 
 
 def condition(status: Status | None, *, failed: bool = False) -> str | None:
@@ -60,6 +74,13 @@ EXPERIMENT: Final = Resource(
     ),
     status=_STATUS,
     # `experiment_defaults.go`; the definition has no schema, so the whole object is compared
+    # `experiment_defaults.go`
+    defaults={
+        ("spec", "parallelTrialCount"): 3,
+        ("spec", "resumePolicy"): "Never",
+        ("spec", "parameters", ANY_ITEM, "feasibleSpace", "distribution"): "uniform",
+        ("spec", "trialTemplate", "retain"): False,
+    },
     filled=(
         FilledField(place=("spec", "parameters", ANY_ITEM, "feasibleSpace"), field=("distribution",), value="uniform"),
         # the webhook writes the whole object, without a false value

@@ -25,7 +25,16 @@ from gen.job.queue import QueueProfile
 from gen.job.search import Search, SearchAlgorithm, Space, long_algorithm
 from gen.kubernetes.facts.base import Resource, Trial
 from gen.kubernetes.facts.demand import Demand
-from gen.kubernetes.facts.katib import EXPERIMENT, RANDOM_PART, TRIAL_RESOURCES, condition, trial_resource
+from gen.kubernetes.facts.katib import (
+    EXPERIMENT,
+    OF_TRIAL,
+    RANDOM_PART,
+    TRIAL_NAME,
+    TRIAL_RESOURCES,
+    condition,
+    trial_resource,
+    with_trial_parameters,
+)
 from gen.kubernetes.objects import COMPONENT, METRICS, Body, present
 from gen.overlay.grant import Grant
 from gen.overlay.overlay import Overlay
@@ -36,9 +45,6 @@ from gen.render.parts.data import report_shared
 from gen.render.parts.metadata import metrics_annotation, run_metadata
 from gen.render.results import Manifest
 from gen.render.starters import algorithms, base, start_values
-
-_OF_TRIAL = "run-id"
-"""No parameter of a job can have a name with `-`."""
 
 
 class Experiment(base.Starter, frozen=True, kw_only=True):
@@ -340,14 +346,9 @@ def _trial(run: Body) -> tuple[Body, dict[str, str]]:
     text = orjson.dumps({**run, "metadata": metadata}).decode()
     references = {name: name for name in MARKED_PARAMETER.findall(text)}
     if TRIAL in text:
-        references[_OF_TRIAL] = "${trialSpec.Name}"
-    text = MARKED_PARAMETER.sub(lambda mark: _place(mark[1]), text.replace(TRIAL, _place(_OF_TRIAL)))
-    trial: Body = orjson.loads(text)
+        references[OF_TRIAL] = TRIAL_NAME
+    trial: Body = orjson.loads(with_trial_parameters(text))
     return trial, references
-
-
-def _place(name: str) -> str:
-    return f"${{trialParameters.{name}}}"
 
 
 def _algorithm(algorithm: SearchAlgorithm) -> Body:
