@@ -42,7 +42,7 @@ from gen.importers.manifests.pods import (
 )
 from gen.importers.manifests.run import read_run, reserved
 from gen.importers.manifests.runtimes import with_nodes
-from gen.importers.manifests.searches import is_search, read_search
+from gen.importers.manifests.searches import is_search, read_search, with_source
 from gen.importers.manifests.volumes import (
     FileVolumes,
     boards,
@@ -174,8 +174,9 @@ class ManifestsImporter(Importer):
         for item in searches:
             with contained(found, item.place(), f"import {item.body['kind']} `{item.name}`"):
                 namespace = given.namespace_of(item.namespace)
+                search = with_source(item, every, used)
                 jobs += read_search(
-                    item, namespace, lambda trial, known: _imported(trial, known, every, given, found, used), found
+                    search, namespace, lambda trial, known: _imported(trial, known, every, given, found, used), found
                 )
         if runs or searches or pipelines:
             report_others(every, [*(item for item, _ in runs), *searches], used, found)

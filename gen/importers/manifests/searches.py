@@ -6,13 +6,13 @@ object around it are compared with their originals one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, at, regex, with_texts
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, at, regex, with_field, with_texts
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.base.placeholders import PARAMETER, TRIAL, parameter, readable
 from gen.base.yaml.user_text import written
@@ -36,6 +36,7 @@ from gen.kubernetes.facts.katib import (
     trial_resource,
     with_trial_parameters,
 )
+from gen.kubernetes.manifests.read import read_manifests
 from gen.kubernetes.objects import Body, present
 
 Make = Callable[[Item, tuple[str, Resource]], Iterable[ImportedJob]]
@@ -54,6 +55,21 @@ _METADATA: Final = {"Labels": "labels", "Annotations": "annotations"}
 def is_search(item: Item) -> bool:
     facts = resource_of_object(item.body["apiVersion"], item.body["kind"])
     return facts is not None and facts.holds is not None
+
+
+def with_source(item: Item, every: Sequence[Item], used: dict[int, bool]) -> Item:
+    """An Experiment with the object of its trials, if it is a text of a ConfigMap of the same input."""
+    source = as_mapping(at(item.body, *TEMPLATE, "configMap"))
+    for one in every if source else ():
+        is_named = (one.body["kind"], one.name) == ("ConfigMap", source.get("configMapName"))
+        text = at(one.body, "data", str(source.get("templatePath")))
+        if is_named and one.namespace in ("", source.get("configMapNamespace")) and isinstance(text, str):
+            read = read_manifests(text.encode("utf-8", "surrogateescape"), "", Findings())
+            trial = next(iter(read.documents if read is not None else ()), None)
+            used[id(one)] = True
+            body = with_field(with_field(item.body, (*TEMPLATE, "configMap"), None), TRIAL_ROUTE, trial)
+            return replace(item, body=body)
+    return item
 
 
 def read_search(item: Item, namespace: str, make: Make, found: Findings) -> Iterator[ImportedJob]:
@@ -92,8 +108,8 @@ def _problems(item: Item) -> Iterator[tuple[Location, str, str]]:
         yield item.place("spec"), message, "add `maxTrialCount`"
     if not isinstance(trial, dict) or not all(isinstance(trial.get(one), str) for one in ("apiVersion", "kind")):
         where: Route = TEMPLATE if source is None else (*TEMPLATE, "configMap")
-        why = "" if source is None else ", and gen does not read the object of a trial from a ConfigMap"
-        hint = "write the object there, and import it again"
+        why = ", and the input does not have the ConfigMap with it" if source is not None else ""
+        hint = "write the object there, or add the ConfigMap" if source is not None else "write the object there"
         yield item.place(*where), f"`spec.trialTemplate.trialSpec` is missing{why}", hint
         return
     found = kind_of(trial)
@@ -177,7 +193,8 @@ def _with_search(
     carry_metadata(draft, item, item.body, EXPERIMENT)
     search = _search(item, names)
     overlay: Fields = {**job.overlay}
-    grants: Fields = {name: [*values] for name, values in job.grants.items()}
+    grants: Fields = {}
+    merge(grants, job.grants)
     merge(grants, draft.grants)
     grants["search"] = {"maxTrials": search["maxTrials"], "parallelTrials": search.get("parallelTrials", 1)}
     run = job.originals[0].body

@@ -277,7 +277,7 @@ def test_words_that_the_shell_of_katib_changes_are_reported() -> None:
         ),
         (
             with_template(trialSpec=None, configMap={"configMapName": "templates"}),
-            "`spec.trialTemplate.trialSpec` is missing, and gen does not read the object of a trial from a ConfigMap",
+            "`spec.trialTemplate.trialSpec` is missing, and the input does not have the ConfigMap with it",
             "write the object there",
         ),
         (with_template(trialSpec=None), "`spec.trialTemplate.trialSpec` is missing", "write the object there"),
@@ -334,6 +334,18 @@ def test_a_file_that_has_only_trials_is_refused() -> None:
     trial = an_object("kubeflow.org/v1beta1", "Trial", {})
     ((message, hint),) = problems(trial)
     assert (message, "Experiment" in hint) == ("no object of a kind that gen has, only Trial", True)
+
+
+def test_a_trial_in_a_config_map_of_the_input() -> None:
+    source = {"configMapName": "templates", "configMapNamespace": "team", "templatePath": "job.yaml"}
+    body = with_template(trialSpec=None, configMap=source)
+    data = {"job.yaml": yaml.safe_dump(TEMPLATE["trialSpec"])}
+    metadata = {"name": "templates", "namespace": "team"}
+    (job,), found = read(body, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    assert [*found] == []
+    assert job.fields == read(experiment())[0][0].fields
+    made = [*prove(PROJECT, job, NAME, overlay_text(fragment([job])), found)]
+    assert [(one.patch, one.remaining) for one in made] == [(None, ()), (None, ())]
 
 
 def test_kinds_that_katib_does_not_watch_as_shipped_are_declared_in_the_overlay() -> None:
