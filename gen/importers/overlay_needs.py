@@ -246,7 +246,8 @@ def _grants(
 
 
 def _together(current: Fields, more: Fields) -> Fields:
-    result = {name: list(value) if isinstance(value, list) else value for name, value in current.items()}
+    result: Fields = {}
+    merge(result, current)
     merge(result, more)
     return result
 

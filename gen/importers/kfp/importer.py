@@ -91,8 +91,7 @@ def assembled(pipeline: Pipeline, every: Sequence[CallJobs], place: Location, fo
     fields_of = {step.name: _own(step, fields) for step in steps}
     _check_clashes(steps, found)
     params = frozenset().union(*(step.part.params for step in steps))
-    overlay: Fields = {}
-    grants: Fields = {}
+    overlay, grants = Fields(), Fields()
     for one in jobs:
         merge(overlay, one.overlay)
         merge(grants, one.grants)
@@ -214,6 +213,9 @@ def _hoist(fields: Fields, step: _Step, found: Findings) -> None:
             _merge_texts(fields.setdefault(name, {}), value, name, step, found)
         elif name == "tensorboard" and name not in fields:
             fields[name] = value
+        elif (why := PipelineJob.unsupported.get(name)) is not None:
+            message = f"step `{step.name}` cannot have a `{name}`: {why}"
+            found.error(INVALID_MANIFEST, job.place, message, "import its object as a job of its own")
         else:
             message = f"`{name}` of step `{step.name}` is not carried: only a pipeline as a whole can have it"
             found.warning(NOT_CARRIED, job.place, message, "check whether the pipeline needs it")
@@ -410,7 +412,8 @@ def _with_metadata(job: ImportedJob, pipeline: Pipeline) -> ImportedJob:
     for field, entries in pipeline.metadata.items():
         own = {key: literal(text) for key, text in entries.items() if is_carried(field, key, text, of_pods=False)}
         fields |= {field: {**own, **job.fields.get(field, {})}} if own else {}
-    grants = {name: [*values] for name, values in job.grants.items()}
+    grants: Fields = {}
+    merge(grants, job.grants)
     prefixed = [key for entries in fields.values() for key in entries if "/" in key]
     merge(grants, {"metadata": prefixed} if prefixed else {})
     return replace(job, fields={**job.fields, **fields}, grants=grants)

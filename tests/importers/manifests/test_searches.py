@@ -348,6 +348,26 @@ def test_a_trial_in_a_config_map_of_the_input() -> None:
     assert [(one.patch, one.remaining) for one in made] == [(None, ()), (None, ())]
 
 
+def test_a_step_of_a_pipeline_cannot_be_a_search_and_a_pipeline_of_one_step_can() -> None:
+    step = {"name": "s", "resource": {"action": "create", "manifest": json.dumps(experiment())}}
+    other = {"name": "t", "container": {"image": "x:1", "command": ["python", "x.py"]}}
+    tasks = [{"name": "s", "template": "s"}, {"name": "t", "template": "t"}]
+
+    def workflow(number: int) -> dict[str, Any]:
+        templates = [{"name": "m", "dag": {"tasks": tasks[:number]}}, step, other][: number + 1]
+        return an_object("argoproj.io/v1alpha1", "Workflow", {"entrypoint": "m", "templates": templates})
+
+    (job,), found = read(workflow(1))
+    assert (job.fields["search"], found.failed()) == (read(experiment())[0][0].fields["search"], False)
+    assert job.grants["search"] == {"maxTrials": 12, "parallelTrials": 3}
+    assert problems(workflow(2)) == [
+        (
+            "step `s` cannot have a `search`: Katib cannot read the metrics of steps",
+            "import its object as a job of its own",
+        )
+    ]
+
+
 def test_kinds_that_katib_does_not_watch_as_shipped_are_declared_in_the_overlay() -> None:
     trial = {name: value for name, value in EQUAL["jax"].items() if name != "metadata"}
     text = json.dumps(trial).replace("train.py", "train.py --lr=${trialParameters.rate}")
