@@ -14,7 +14,7 @@ from gen.base import Findings, Location, Route, as_list, as_texts, regex
 from gen.base.codes.imports import INVALID_MANIFEST, NEEDS_SECRET, NOT_CARRIED
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, label, literal, literals, opened_container
-from gen.importers.manifests.objects import START
+from gen.importers.manifests.placeholders import START
 from gen.kubernetes import quantity
 from gen.kubernetes.manifests.read import read_manifests
 

@@ -24,7 +24,7 @@ from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, with_secrets
 from gen.importers.kfp.losses import remedy_without_value
 from gen.importers.manifests.importer import ManifestsImporter
-from gen.importers.manifests.objects import START, Placeholder, with_params
+from gen.importers.manifests.placeholders import START, Placeholder, with_params
 from gen.job.kinds import ALL_KINDS
 from gen.job.search import param_name
 from gen.kubernetes import quantity

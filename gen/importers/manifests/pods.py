@@ -12,7 +12,8 @@ from gen.base import Route, as_list, as_mapping, as_texts, at, follow, regex, re
 from gen.base.engines import ENGINES
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
-from gen.importers.manifests.objects import START, Item, Template, main_index
+from gen.importers.manifests.objects import Item, Template, main_index
+from gen.importers.manifests.placeholders import START
 from gen.job.kinds.base import Job
 from gen.job.names import LABEL_KEY, LABEL_VALUE
 from gen.job.profile import Effect
@@ -440,8 +441,7 @@ def with_selector(spec: Body) -> Body:
 
 def _tolerations(draft: JobDraft, spec: Body, effect: Effect) -> list[Fields]:
     made = []
-    tolerations = spec.get("tolerations")
-    for one in tolerations if isinstance(tolerations, list) else ():
+    for one in as_list(spec.get("tolerations")):
         if not isinstance(one, dict) or not one.get("key") or one.get("key") == GPU or one in effect.tolerations:
             continue  # gen tolerates the taint of GPUs; a job cannot tolerate every taint
         key, value = str(one["key"]), str(one.get("value") or "")

@@ -23,14 +23,16 @@ from gen.base import (
 )
 from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
-from gen.importers.manifests.objects import USUAL, inside
+from gen.importers.manifests.objects import inside
+from gen.importers.manifests.placeholders import USUAL
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import JOB_LABEL, Body, present
 from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
     from gen.importers import Fields, ImportInput
-    from gen.importers.manifests.objects import Item, Placeholder, Template
+    from gen.importers.manifests.objects import Item, Template
+    from gen.importers.manifests.placeholders import Placeholder
     from gen.job.kinds.base import Job
     from gen.kubernetes.facts.base import Resource
 

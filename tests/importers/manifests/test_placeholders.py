@@ -307,3 +307,55 @@ def test_charts_are_refused() -> None:
     jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
     assert not jobs
     assert (found[0].place.line, found[0].message) == (1, "the file is a template of Helm")
+
+
+@for_each(
+    ("value", "expected"),
+    [
+        ("--dest=your-bucket-here", "--dest={{ params.yourBucketHere }}"),
+        ("--token=YOUR_TOKEN", "--token={{ params.yourToken }}"),
+        ("--a=CHANGE_ME", "--a={{ params.changeMe }}"),
+        ("--a=REPLACE_WITH_YOUR_PATH", "--a={{ params.replaceWithYourPath }}"),
+        ("WILL_BE_REPLACED", "{{ params.willBeReplaced }}"),
+        ("-o=gs://BUCKET_NAME/x", "-o=gs://{{ params.bucketName }}/x"),
+        ("s3://MY-DATA", "s3://{{ params.myData }}"),
+        ("--bucket=GEMMA_BUCKET_NAME", "--bucket={{ params.gemmaBucketName }}"),
+        ("--a=FULL_SHARD", "--a=FULL_SHARD"),
+        ("--mode=REPLACE", "--mode=REPLACE"),
+        ("--on=REPLACE_EXISTING", "--on=REPLACE_EXISTING"),
+        ("NCCL_DEBUG=INFO", "NCCL_DEBUG=INFO"),
+        ("--text=what is your-name", "--text=what is your-name"),
+        ("gs://bucket/BUCKET_NAME", "gs://bucket/BUCKET_NAME"),
+        ("ZONE", "ZONE"),
+    ],
+)
+def test_words_that_stand_for_a_value(value: str, expected: str) -> None:
+    (job,), _ = read(of_container(args=[value], command=["x"]))
+    assert (job.fields["args"], len(job.obstacles)) == ([expected], int(value != expected))
+
+
+def test_fields_of_places_have_no_capitals() -> None:
+    zone = "topology.kubernetes.io/zone"
+    for of_pod in ({"nodeSelector": {zone: "ZONE"}}, {"affinity": affinity(zone, "ZONE")}):
+        (job,), _ = read(changed(PYTORCH, **of_pod))
+        assert job.fields["placement"] == {"zone": "change-me-zone"}
+        field = "values" if "affinity" in of_pod else zone
+        message = f"`{field}` has the placeholder `ZONE`; `change-me-zone` stands in its place"
+        assert [one.message for one in job.obstacles] == [message]
+    (job,), _ = read(changed(PYTORCH, nodeSelector={"pool": "ZONE"}))
+    assert (job.fields["placement"], job.obstacles) == ({"nodeSelector": {"pool": "ZONE"}}, ())
+
+
+def affinity(key: str, *values: str) -> dict[str, Any]:
+    terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": [*values]}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def test_a_claim_that_people_name() -> None:
+    claim = {"name": "your-volume", "persistentVolumeClaim": {"claimName": "REPLACE_WITH_YOUR_PVC"}}
+    body = changed(of_container(volumeMounts=[{"name": "your-volume", "mountPath": "/data"}]), volumes=[claim])
+    (job,), _ = read(body)
+    name = "change-me-replace-with-your-pvc"
+    assert (job.fields["data"], job.overlay["volumes"]) == ({name: "/data"}, {name: {"claim": name}})
+    message = f"`claimName` has the placeholder `REPLACE_WITH_YOUR_PVC`; `{name}` stands in its place"
+    assert [one.message for one in job.obstacles] == [message]
