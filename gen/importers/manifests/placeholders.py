@@ -124,8 +124,11 @@ _END: Final = r"(?=\Z|[/\s\"',;])"
 _IN_TEXT: Final = regex(rf"{_START}({_WORDS}){_END}|(?<=gs://|s3://)([A-Z][A-Z0-9_-]*){_END}")
 """Words that stand for a value, at the start of a text or behind `=`. No name of a bucket has capitals."""
 _IN_WORD: Final = regex(rf"{_IN_TEXT.pattern}|{_START}(your[-_][\w-]+){_END}")
-_OF_PLACE: Final = regex(r"([A-Z][A-Z0-9_-]+)")
-_PLACES: Final = regex(r"(?i:(?:.*[/.])?(?:zone|region)|bucket(?:Name)?)")
+_OF_PLACE: Final = regex(rf"((?:{_CAPITALS}[_-])?(?:ZONE|REGION)(?:[_-]{_CAPITALS})?)")
+"""Names of zones can have capitals, too."""
+_PLACES: Final = regex(r"(?i:(?:.*[/.])?(?:zone|region))")
+_OF_BUCKET: Final = regex(rf"({_CAPITALS})")
+_BUCKETS: Final = regex(r"(?i:bucket(?:Name)?)")
 """Fields with names that have no capitals."""
 
 
@@ -135,8 +138,8 @@ def _with_words(text: str, route: Route, made: dict[str, Placeholder]) -> str:
     if key == "name" and isinstance(route[-2], int):
         return text  # of a container or a volume, which nothing else has to know
     form = _IN_TEXT if re.search(r"\s", text) else _IN_WORD
-    if _PLACES.fullmatch(key) and _OF_PLACE.fullmatch(text):
-        form = _OF_PLACE
+    for field, other in ((_PLACES, _OF_PLACE), (_BUCKETS, _OF_BUCKET)):
+        form = other if field.fullmatch(key) and other.fullmatch(text) else form
     return form.sub(lambda one: _param(one[0], one, route, made), text)
 
 

@@ -334,7 +334,7 @@ def test_words_that_stand_for_a_value(value: str, expected: str) -> None:
     assert (job.fields["args"], len(job.obstacles)) == ([expected], int(value != expected))
 
 
-def test_fields_of_places_have_no_capitals() -> None:
+def test_names_of_places_and_buckets() -> None:
     zone = "topology.kubernetes.io/zone"
     for of_pod in ({"nodeSelector": {zone: "ZONE"}}, {"affinity": affinity(zone, "ZONE")}):
         (job,), _ = read(changed(PYTORCH, **of_pod))
@@ -342,8 +342,12 @@ def test_fields_of_places_have_no_capitals() -> None:
         field = "values" if "affinity" in of_pod else zone
         message = f"`{field}` has the placeholder `ZONE`; `change-me-zone` stands in its place"
         assert [one.message for one in job.obstacles] == [message]
-    (job,), _ = read(changed(PYTORCH, nodeSelector={"pool": "ZONE"}))
-    assert (job.fields["placement"], job.obstacles) == ({"nodeSelector": {"pool": "ZONE"}}, ())
+    for key, value in (("pool", "ZONE"), ("topology.kubernetes.io/region", "ORD1")):
+        (job,), _ = read(changed(PYTORCH, nodeSelector={key: value}))
+        assert (job.fields["placement"], job.obstacles) == ({"nodeSelector": {key: value}}, ())
+    csi = {"driver": "gcsfuse", "volumeAttributes": {"bucketName": "BUCKET"}}
+    (job,), _ = read(changed(PYTORCH, volumes=[{"name": "d", "csi": csi}]))
+    assert [one.message.partition(";")[0] for one in job.obstacles] == ["`bucketName` has the placeholder `BUCKET`"]
 
 
 def affinity(key: str, *values: str) -> dict[str, Any]:
