@@ -7,12 +7,12 @@ into jobs and the fields of an overlay for them. See `docs/extending.md`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct, field
 
-from gen.base import Diagnostic, Findings, LazyRegistry, Location
+from gen.base import Diagnostic, Findings, LazyRegistry, Location, Route
 from gen.kubernetes.objects import Body
 
 Fields = dict[str, Any]
@@ -61,6 +61,8 @@ class Original(Struct, frozen=True, kw_only=True):
     """Whether the rendered object makes it several times, such as a trial."""
     lacks: tuple[Diagnostic, ...] = ()
     """Obstacles of the job that concern this step, at the places of others."""
+    find: Callable[[Route, object], Location] | None = None
+    """The place of a value at a route, or else of the object; None if the places are not those of the input."""
 
 
 class ImportedJob(Struct, frozen=True, kw_only=True):

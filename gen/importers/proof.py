@@ -17,7 +17,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gen.base import Diagnostic, Findings, at, counted, follow, quoted, with_field, with_texts
+from gen.base import Diagnostic, Findings, at, counted, dotted, follow, quoted, with_field, with_texts
 from gen.base.codes import FatalCode
 from gen.base.codes.imports import DIFFERS, NEEDS_SECRET
 from gen.base.yaml.user_text import with_additions, written
@@ -221,15 +221,18 @@ def _prove(
 def report_proof(proof: Proof, found: Findings) -> None:
     """A warning for each value that differs."""
     for one in proof.remaining[:_SHOWN]:
-        route = ".".join(map(str, one.route))
         known = "without a value of" if one.rendered is None else "with another value than"
         more = len(proof.remaining) - _SHOWN
         others = f", and {more} other values differ" if more > 0 and one is proof.remaining[_SHOWN - 1] else ""
-        message = f"`{_name(proof.job, proof.original)}` is rendered {known} the original: `{route}`{others}"
+        what = f"`{_name(proof.job, proof.original)}` is rendered {known} the original"
+        message = f"{what}: `{dotted(one.route)}`{others}"
         reasons = list(dict.fromkeys(proof.refused.get(one.path, ())))
         why = f"; a patch is refused: {'; '.join(reasons[:2])}" if reasons else ""
         hint = f"check that the job does what you want{why}"
-        found.warning(DIFFERS, proof.original.place, message, hint)
+        place = proof.original.place
+        if proof.original.find is not None and one.original is not None:
+            place = proof.original.find(one.route, one.original)
+        found.warning(DIFFERS, place, message, hint)
 
 
 def proof_lines(proofs: Sequence[Proof]) -> Iterator[str]:
@@ -248,7 +251,7 @@ def _result(proof: Proof) -> str:
     """Whether the object is the original, or the parts that it lacks."""
     mine = proof.original
     own = [one for one in proof.job.obstacles if not mine.step or one.place == mine.place or one in mine.lacks]
-    routes = list(dict.fromkeys(".".join(map(str, one.route)) for one in proof.remaining))
+    routes = list(dict.fromkeys(dotted(one.route) for one in proof.remaining))
     if not own and not routes:
         return "renders its step" if proof.job.obstacles else "renders the original"
     messages = list(dict.fromkeys(one.message for one in own))

@@ -282,7 +282,7 @@ def _part(job: ImportedJob, carried: Mapping[str, str], call: Call, place: Locat
     if call.leaf.seconds is not None and limited:
         fields["attemptTimeout" if "retries" in fields else "timeout"] = quantity.duration(call.leaf.seconds)
     name = label(job.name.replace(graph.RUN_ID, ""), "job")
-    originals = tuple(replace(one, body=_of_run(one.body, name), place=place) for one in job.originals)
+    originals = tuple(replace(one, body=_of_run(one.body, name), place=place, find=None) for one in job.originals)
     places = dict.fromkeys(job.places, place)
     obstacles = tuple(replace(one, place=place) for one in job.obstacles)
     made = replace(job, name=name, fields=fields, place=place, places=places, originals=originals, obstacles=obstacles)

@@ -18,14 +18,13 @@ from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput,
 from gen.importers.comparison import cleaned, without_defaults, without_unknown
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.container_names import with_names_in_job
-from gen.importers.manifests.objects import Item, Template, items, main_index, templates
+from gen.importers.manifests.objects import Item, Template, container_route, items, main_index, templates
 from gen.importers.manifests.others import group_of, kind_of, report_none, report_others
 from gen.importers.manifests.own_names import of_kubectl, rename_object
 from gen.importers.manifests.placeholders import START, filled, report_placeholders, with_params
 from gen.importers.manifests.pods import (
     as_program,
     carry_metadata,
-    container_route,
     has_default_policy,
     modern_pod,
     queue_of,
@@ -386,4 +385,4 @@ def _original(
         else:
             pod = without_secrets({"containers": [follow(body, one.route)]}, item.name, gone, model)
             body = replaced(body, one.route, pod["containers"][0])
-    return Original(body=body, place=item.place())
+    return Original(body=body, place=item.place(), find=item.find)

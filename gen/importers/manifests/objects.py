@@ -44,6 +44,15 @@ class Item(Struct, frozen=True, kw_only=True):
     def place(self, *route: str | int) -> Location:
         return self.manifests.place(self.document, (*self.at, *route))
 
+    def find(self, route: Route, value: object) -> Location:
+        """The place of a value at a route, which can end with `-` for an item of a list; else of the object."""
+        if route[-1:] == ("-",) and value in (holder := as_list(follow(self.body, route[:-1]))):
+            route = (*route[:-1], holder.index(value))
+        if follow(self.body, route) != value:
+            return self.place()
+        is_large = isinstance(value, dict | list) and isinstance(route[-1], str)
+        return self.manifests.place(self.document, (*self.at, *route), key=is_large)
+
     @property
     def name(self) -> str:
         """The name. Objects with a generated name have only its start."""
@@ -260,6 +269,13 @@ def main_index(spec: Body, wanted: str | None) -> int:
     """Index of the training container: the one that the operator looks for, or the first."""
     names = [at(one, "name") for one in as_list(spec.get("containers"))]
     return names.index(wanted) if wanted in names else 0
+
+
+def container_route(one: Template, container: str | None) -> tuple[str | int, ...]:
+    """Route of the training container."""
+    if one.pods is None:
+        return one.route
+    return (*one.route, "spec", "containers", main_index(one.spec, container))
 
 
 def _number(value: object, default: int) -> int:

@@ -12,7 +12,7 @@ from gen.base import Route, as_list, as_mapping, as_texts, at, follow, regex, re
 from gen.base.engines import ENGINES
 from gen.importers import Fields
 from gen.importers.draft import JobDraft, label, literal, literals
-from gen.importers.manifests.objects import Item, Template, main_index
+from gen.importers.manifests.objects import Item, Template, container_route
 from gen.importers.manifests.placeholders import START
 from gen.job.kinds.base import Job
 from gen.job.names import LABEL_KEY, LABEL_VALUE
@@ -185,12 +185,6 @@ def role_fields(draft: JobDraft, item: Item, one: Template, facts: Resource) -> 
         fields["placement"] = literals(placement)
     fields |= pod_metadata(draft, item, (*one.route, "metadata"), one.metadata, facts)
     return fields
-
-
-def container_route(one: Template, container: str | None) -> tuple[str | int, ...]:
-    if one.pods is None:
-        return one.route
-    return (*one.route, "spec", "containers", main_index(one.spec, container))
 
 
 def has_default_policy(container: Body) -> bool:

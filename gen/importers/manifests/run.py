@@ -16,8 +16,8 @@ from gen.base import as_list, as_mappings, at, follow, quoted, regex
 from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import Fields
 from gen.importers.draft import ORDER, JobDraft, as_read, literal, literals, validated
-from gen.importers.manifests.objects import Item, Template, beside, inside, templates
-from gen.importers.manifests.pods import container_route, queue_of, role_fields, set_queue
+from gen.importers.manifests.objects import Item, Template, beside, container_route, inside, templates
+from gen.importers.manifests.pods import queue_of, role_fields, set_queue
 from gen.importers.manifests.runtimes import set_runtime
 from gen.importers.manifests.volumes import FileVolumes, Holders, mounted
 from gen.job.kinds.base import Job

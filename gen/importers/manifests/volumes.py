@@ -23,7 +23,7 @@ from gen.base import (
 )
 from gen.importers.comparison import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
-from gen.importers.manifests.objects import inside
+from gen.importers.manifests.objects import container_route, inside
 from gen.importers.manifests.placeholders import USUAL
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import JOB_LABEL, Body, present
@@ -331,15 +331,18 @@ _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"
 
 
 def report_ports(draft: JobDraft, item: Item, every: Sequence[Template], model: type[Job]) -> None:
-    """Report the ports with names that Services may know."""
+    """Report the ports with names that Services may know, and those of nodes, which the scheduler keeps free."""
     for one in every:
-        ports = one.container["ports"] if has_idle_ports(one.container, model) else ()
-        names = (at(port, "name") for port in ports)
-        others = [*dict.fromkeys(name for name in names if isinstance(name, str) and name not in model.read_ports)]
+        ports = as_list(one.container["ports"]) if has_idle_ports(one.container, model) else []
+        named = ((number, at(port, "name")) for number, port in enumerate(ports))
+        others = {name: number for number, name in named if isinstance(name, str) and name not in model.read_ports}
+        if one.spec.get("hostNetwork") is True:
+            others |= {str(at(port, "containerPort")): n for n, port in enumerate(ports) if at(port, "name") is None}
         hint = "write the number in Services and policies that name the port, or add it with `patches` of the overlay"
         if others:
-            what, why = f"the port {quoted(others, _SHOWN)}", "pods reach each other without it"
-            draft.drop(item.place(*one.route), what, why, hint)
+            what, why = f"the port {quoted([*others], _SHOWN)}", "pods reach each other without it"
+            route = (*container_route(one, model.facts.container), "ports", min(others.values()))
+            draft.drop(item.place(*route), what, why, hint)
 
 
 def selects_name(item: Item, run: Item) -> bool:

@@ -65,6 +65,10 @@ def test_what_a_job_cannot_say_is_a_patch(body: dict[str, Any], expected: dict[s
         (of_container(ports=[{"containerPort": 8080}]), ""),
         (of_container(ports=[{"containerPort": 23456, "name": "pytorchjob-port", "protocol": "TCP"}]), ""),
         (of_container(ports=[HTTP]), "the port `http` is not carried: pods reach each other without it"),
+        (
+            changed(of_container(ports=[{"containerPort": 8080}]), hostNetwork=True),
+            "the port `8080` is not carried: pods reach each other without it",
+        ),
     ],
 )
 def test_ports_that_only_document_need_no_patch(body: dict[str, Any], message: str) -> None:
