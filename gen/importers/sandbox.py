@@ -124,8 +124,12 @@ class Learned(Struct):
         return len(self.programs) + len(self.folders) + len(self.inputs)
 
 
+_NUMBER: Final = regex(r"(?<![\\$])(\\?)\$\\?\$(?![({$\w])")
+"""`$$`, which differs in each run."""
+
+
 def without_ends(text: str) -> str:
-    """A script that an error or a program that is missing does not end."""
+    """A script that an error or a program that is missing does not end, with an id for the number of its shell."""
     arrays = [] if "=(" not in text else nodes_below(syntax_tree(text.encode("utf-8", "replace")), "array")
     inside = [(one.start_byte, one.end_byte) for one in arrays]
 
@@ -133,7 +137,7 @@ def without_ends(text: str) -> str:
         at = len(text[: match.start()].encode("utf-8", "replace")) if inside else 0
         return match[0] if any(first < at < last for first, last in inside) else f"{match[1]}true"
 
-    return _ENDS.sub(changed, text)
+    return _NUMBER.sub(r"\1${GEN_ID}", _ENDS.sub(changed, text))
 
 
 def refusal() -> str | None:

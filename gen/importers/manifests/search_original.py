@@ -10,8 +10,8 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.placeholders import TRIAL, parameters_in
 from gen.importers.comparison import cleaned, without_defaults
 from gen.importers.draft import texts_in
-from gen.importers.manifests.objects import Item, templates
-from gen.importers.manifests.pods import container_route, script_place, without_metadata
+from gen.importers.manifests.objects import Item, container_route, templates
+from gen.importers.manifests.pods import script_place, without_metadata
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.facts.base import Resource
 from gen.kubernetes.facts.katib import (

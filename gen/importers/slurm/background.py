@@ -111,7 +111,8 @@ def kill(reader: BatchCommands, called: Called) -> bool:
     ended = [one for one in words[1:] if not one.startswith("-")]
     if not _in_background(reader):
         return False
-    if ended and _of_shell(reader, words[1:]):
+    of_shell = called.program == "pkill" and words[1:] == ("-P", marked("$$"))
+    if ended and (of_shell or _of_shell(reader, words[1:])):
         reader.start(words, called)
     elif ended or words == called.words:
         reader.drop(called, f"`{called.text}`", "gen does not know which program it ends", "write it into `command`")

@@ -14,7 +14,7 @@ from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, follow_instance, in_instance, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
-from gen.importers.slurm.expansion import CALCULATED, is_known, marked, source_text, sources
+from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, source_text, sources
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
@@ -49,7 +49,21 @@ _ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\
 _LEFT: Final = regex(r"(?:^|[\s;&|{])(?:break|exit|return)(?=[\s;&|}]|$)")
 OF_SLURM: Final = base.PROGRAMS - {"srun"}
 _OF_JOB: Final = base.PROGRAMS | BY_PROGRAM.keys()
+_OF_PROCESSES: Final = regex(
+    r"\s*(?:kill|pkill|pgrep|ps|pstree|renice|taskset|prlimit|ionice|chrt|strace|gdb|lsof|py-spy)\s"
+)
+_PID: Final = regex(r"\$\(\([^()]*\)\)|(pid[= ][\"']?)?(?<!\\)\$\$(?![(\w])")
+"""`$$` behind an option for the number of a process."""
 CALLS: Final = regex(r"(?:^|[|;&(`\n])\s*([\w.-]+)")
+
+
+def _of_processes(text: str) -> tuple[str, bool]:
+    """A command, and whether it needs the number of the shell in `$$`, which is an id for names and paths otherwise."""
+    if _OF_PROCESSES.match(text):
+        return text, "$$" in text
+    if not any(one[1] for one in _PID.finditer(text)):
+        return text, False
+    return _PID.sub(lambda one: one[0] if one[1] or one[0][:2] == "$(" else f"${{{RUN_ID}}}", text), True
 
 
 class BatchCommands(BatchFunctions):
@@ -90,7 +104,10 @@ class BatchCommands(BatchFunctions):
         ends = (node.end_byte,) if here is None else (here.start_byte, here.end_byte, node.end_byte)
         parts = (self.bytes[first:end] for first, end in zip((start, *ends[1:2]), ends[::2], strict=True))
         text = _SEED.sub(r"\1$((RANDOM))", b" ".join(parts).decode("utf-8", "replace"))
+        text, is_pid = _of_processes(text)
+        self.variables = {**self.variables, **({"$": marked("$$")} if is_pid else {})}
         words, self.behind = [*self.words(with_braces(text)), *self.words(with_braces(" ".join(self.behind)))], []
+        self.variables = {name: value for name, value in self.variables.items() if name != "$" or not is_pid}
         self.variables |= self.counted
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
         if words and words[0] in READERS:

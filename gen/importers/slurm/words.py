@@ -325,7 +325,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "trap": follow_trap,
     "wait": wait,
     "sleep": _sleep,
-    "kill": _kill,
+    **dict.fromkeys(("kill", "pkill", "killall"), _kill),
     "shift": _shift,
     "set": _set,
     "shopt": _shopt,

@@ -75,6 +75,7 @@ def test_a_wait_for_a_program_in_the_background_stays(loop: str) -> None:
         ("a &\nb &\nfor p in $! $!; do wait $p || exit 1; done", 6, "the status of programs in the background"),
         ("a &\nb &\nkill %1\nc", 6, "`kill %1` is not carried: gen does not know which program"),
         ("a &\nb &\nc\nwait %1", 7, "`wait %1` is not carried: the pod waits for all programs"),
+        ("a &\npkill -f a\nc", 5, "`pkill -f a` is not carried: gen does not know which program"),
     ],
 )
 def test_a_program_that_gen_does_not_know_is_named(body: str, line: int, message: str) -> None:

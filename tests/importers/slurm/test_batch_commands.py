@@ -767,9 +767,16 @@ def test_a_temporary_folder_is_made_in_the_pod(body: str, expected: str) -> None
             "serve &\nwork 1 &\nsleep 5\nwork 2 &\nsleep 5\nwait",
         ),
         ("python a.py\nsleep 10\npython b.py", "python a.py\npython b.py"),
+        (
+            "a &\nb --pid $$ --port $((2000 + $$ % 100)) &\npkill -P $$",
+            'a &\nb --pid "$$" --port $((2000 + $$ % 100)) &\npkill -P "$$"',
+        ),
+        ("a --name b-$$ --ppid=$$ /tmp/$$", 'a --name b-{{ run.id }} "--ppid=$$" /tmp/{{ run.id }}'),
+        ("srun bash -c 'renice 5 $$; a --name $$'", 'renice 5 "$$"\na --name {{ run.id }}'),
+        ("pkill -P $$\na", "a"),
     ],
 )
-def test_a_pause_behind_a_program_in_the_background_stays(body: str, expected: str) -> None:
+def test_a_pause_and_an_end_behind_a_program_in_the_background_stay(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected
 
 

@@ -110,6 +110,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         (("-N 1",), "trap 'python a.py' EXIT\nsrun bash -c 'cd /opt/b; ./c'"),
         (("-N 2", "--ntasks-per-node=2"), "srun A=$SLURM_JOB_ID\nsrun python a.py"),
         (("-N 1",), "A=$PWD/b\ncd c\npython a.py --out=$A"),
+        (("-N 1",), 'python a.py --pid $$ --name b-$$\nsrun bash -c "python b --pid \\$\\$"'),
         (("-N 1",), "srun bash -c 'cd /workspace/b; ./c/d' 2>&1 | grep loss"),
         (NODES, "H=$(hostname)\nif ask; then H=${H%.*}; fi\nsrun python a $H"),
         (
