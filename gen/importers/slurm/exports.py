@@ -21,6 +21,7 @@ from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import ACTIVATE, DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines, selects_gpus
 from gen.importers.slurm.srun import READ, exported_by, why_of_machines, why_of_part
+from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
 from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import deepspeed, mpirun
@@ -97,6 +98,7 @@ def _has_own(name: str, value: str, script: BatchScript, reserved: Collection[st
     of_kind = of_kind or (of_mpi and is_of_process(name, value))
     of_kind = of_kind or (name in reserved and value in ("0", marked("$RANK")))  # the number of the pod
     of_kind = of_kind or (of_container(name) and bool(script.images))  # whose programs have it
+    of_kind = of_kind or name in OF_SRUN  # which has a finding
     return of_kind or name in script.secrets or (name.startswith("SLURM_") and is_known(value))
 
 

@@ -34,6 +34,7 @@ from gen.importers.slurm.site import (
     selects_gpus,
 )
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
+from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
 from gen.importers.slurm.steps import (
     RENDEZVOUS,
     WIDE,
@@ -417,9 +418,9 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
         made += [as_run(one) for one in lacking_steps(script.steps, made, " ".join(dict(own).values()), run.place.line)]
         made.append(run if run.text else replace(run, assigned=(*of_tasks, *run.assigned)))
     for name, (place, value) in lost.items():
-        if is_of_machines(name) and name not in DEVICES and not name.startswith("SLURM_"):
+        if is_of_machines(name) and name not in DEVICES | OF_SRUN and not name.startswith("SLURM_"):
             draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
-        elif not (name in OF_KIND | DEVICES or name in script.secrets or name.startswith("SLURM_")):
+        elif not (name in OF_KIND | DEVICES | OF_SRUN or name in script.secrets or name.startswith("SLURM_")):
             is_text = is_part(name, value, script, runs)
             why = why_of_part(value)[0] if is_text else "its value is known only on the machines"
             draft.drop(place, f"the variable `{name}`", why, "write it in front of the program, if that reads it")
@@ -434,12 +435,8 @@ def _reads_none(run: Run) -> bool:
 def _is_own(name: str, value: str, script: BatchScript, run: Run, runs: Sequence[Run]) -> bool:
     """Whether a program gets a value of its own for a variable. The shell computes one for a single program."""
     of_kind = name in OF_KIND and (name in RENDEZVOUS or run.launcher is not None or not run.by_srun)
-    if (
-        of_kind
-        or (is_of_machines(name) and not selects_gpus(name, value))
-        or name in script.secrets
-        or is_part(name, value, script, [run])
-    ):
+    of_machines = is_of_machines(name) and not selects_gpus(name, value)
+    if of_kind or of_machines or name in script.secrets or is_part(name, value, script, [run]):
         return False
     others = [one for one in runs if one.exported.get(name) == value and not _reads_none(one)]
     single = len(others) == 1 or "$(" not in value.replace("$(hostname)", "").replace("$((", "")

@@ -27,7 +27,7 @@ from gen.importers.slurm.loops import LOOPS, BatchLoops
 from gen.importers.slurm.other_cases import name_branch
 from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
-from gen.importers.slurm.site import OF_LOGS, is_silent
+from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
 from gen.importers.slurm.traps import (
     check_status,
@@ -252,8 +252,9 @@ class BatchScript(BatchLoops):
             tested = self.stops or (node.parent is not None and node.parent.type in ("list", "if_statement"))
             self.leave(node, *file_of_tee(hides=tested and not self.pipes_fail))
         hint = "add it to `command`, if the run needs it"
+        path = "".join(one for part in node.parent.children for one in self.destinations(part)) if node.parent else ""
         for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
-            self.leave(one, f"the pipe to `{to}`", "the cluster keeps the logs", hint)
+            self.leave(one, f"the pipe to `{to}`", *why_of_output(self.source, path, hint))
 
     def _list(self, node: Node) -> None:
         if keeps_check(self, node):

@@ -165,6 +165,13 @@ def is_silent(program: str) -> bool:
 _ON_NODE: Final = regex(r"ssh(?:\s+-\S+)*\s+[^\s-]\S*\s+['\"]?([\w.-]+)[^;&|<>`(\n]*")
 
 
+def why_of_output(source: str, file: str, otherwise: str) -> tuple[str, str]:
+    """Why a file with the output of a program is not in a job, and what to do."""
+    name = file.rpartition("/")[2].strip("'\"")
+    orders = name != "" and re.search(rf"\bSLURM_HOSTFILE=\S*{re.escape(name)}", source) is not None
+    return OF_HOSTS if orders else ("the cluster keeps the logs", otherwise)
+
+
 def shows_node(text: str) -> bool:
     """Whether a command only shows something of another node."""
     match = _ON_NODE.fullmatch(text)
@@ -190,6 +197,8 @@ OF_SITE: Final = regex(
 """Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
 DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
 """Variables with the GPUs that a program has of its node."""
+OF_HOSTS: Final = ("the ranks of a job have the order of its pods", "remove it, or let the program order its ranks")
+"""Why a file with an order of nodes is not in a job, and what to do."""
 OF_LINKER: Final = names("LD_PRELOAD LD_LIBRARY_PATH")
 """Variables with files of the image, if the script sets them for a program in a container."""
 OF_MACHINES: Final = (

@@ -51,6 +51,8 @@ from gen.importers.slurm.srun import (
     with_export,
     without_srun,
 )
+from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
+from gen.importers.slurm.srun_variables import options_in_variables
 from gen.importers.slurm.traps import INNER_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
 from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
@@ -105,7 +107,7 @@ def runs_of(
             known, rest = options_of(without_variables(step.options), step.place, found)
             known = with_named_image(known, images)
             report_unset(script, known, GIVEN)
-            script.left += changed_sizes(step, script.constants)
+            script.left += [*changed_sizes(step, script.constants), *options_in_variables(script, step)]
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
             moved = with_export(step if folder is None else step.within(folder.value, folder.place), known)
@@ -121,7 +123,12 @@ def runs_of(
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
             inner[-1:] = [_ended(one, step) for one in inner[-1:]]
             options |= {len(runs) + number: known for number in range(len(inner))}
-        lost = ((one.place, name) for one in inner for name, value in one.assigned if _is_left_out(one, name, value))
+        lost = (
+            (one.place, name)
+            for one in inner
+            for name, value in one.assigned
+            if _is_left_out(one, name, value) and name not in OF_SRUN
+        )
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
     runs = [replace(one, text=without_srun(one.text)) for one in runs] if layout.tasks == 1 else runs

@@ -16,7 +16,7 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import MARKED, RUN, RUN_ID, Value, is_known, source_text, sources
 from gen.importers.slurm.programs import VARIABLE, AnyStep, DroppedPart, Step, joined, needed_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import CONDA, MODULES, OF_KIND, OWN_ENVIRONMENT, carry_values_of_file
+from gen.importers.slurm.site import CONDA, MODULES, OF_HOSTS, OF_KIND, OWN_ENVIRONMENT, carry_values_of_file
 
 _FOLDER: Final = "/etc/job"
 """Folder of files that the script writes into its working directory."""
@@ -76,7 +76,9 @@ class WrittenFiles:
             is_log = step.output[1] and not _names(texts, step.output[1])
             if is_log:
                 hint = "read the logs with `gen logs`, or redirect the output in `command`"
-                self._drop(step.place, "the redirection of the output", "the cluster keeps the logs", hint)
+                orders = str(self._variables.get("SLURM_HOSTFILE", "")).endswith(step.output[1])
+                reason = OF_HOSTS if orders else ("the cluster keeps the logs", hint)
+                self._drop(step.place, "the redirection of the output", *reason)
                 logs.add(joined(step.folder, posixpath.dirname(step.output[1])))
             made.append(replace(step, output=("", "")) if is_log else step)
             texts += self._texts(step)
