@@ -63,6 +63,7 @@ _WRITTEN: Final = regex(
 """A text that a variable gets from `$(cat <<END … END)`."""
 _OTHERWISE: Final = regex(r"([A-Za-z_]\w*):?[-+=?]")
 """A variable with another value if it has none, or if it has one."""
+_DEFAULT: Final = regex(r"\$\{([A-Za-z_]\w*):?[-=]")
 _OF_POD: Final = names("$MASTER_ADDR $MASTER_PORT $RANK")
 _ALWAYS: Final = names("$HOME $HOSTNAME $LOGNAME $PATH $PWD $SHELL $USER")
 """Variables that each machine sets."""
@@ -114,6 +115,8 @@ class Conditions(Expander):
     """The working directory, as far as it is known."""
     origin = START
     """The initial one, which a user can give."""
+    never: set[str]
+    """Variables that are empty, because only a case that is not taken sets them."""
     of_outputs: set[str]
     """Functions that the command has, such as those for the outputs of commands."""
     outputs: dict[str, str]
@@ -189,6 +192,7 @@ class Conditions(Expander):
 
     def calculated(self, text: str) -> bool | None:
         """Whether an integer expression is not 0."""
+        self._decide_by(*_DEFAULT.findall(text))
         known = "" if STEPS.search(text) else self.arithmetic(text)  # gen can read it several times
         return known != "0" if re.fullmatch(r"-?\d+", known) else None
 
@@ -292,13 +296,13 @@ class Conditions(Expander):
         if _RESTARTED.match(text) and self.lookup(RESTART_COUNT) is None:
             self.decided_by |= {RESTART_COUNT} if self._decides else set()
             self.asked |= set() if self._decides else {RESTARTS}
-        of_shell = self.kept | self.computed | self.from_text
+        of_shell, name = self.kept | self.computed | self.from_text, _OTHERWISE.match(text)
         if not self._decides:
-            name = _OTHERWISE.match(text)
             if name is not None and name[1] in of_shell and self.lookup(name[1]) == marked(f"${name[1]}"):
                 return marked(f"${{{self.residual(text)}}}")
             return super().parameter(text)
         value = super().parameter(text)
+        self._decide_by(*([name[1]] if name is not None else []))
         unset = {f"${name}" for name in self.early - of_shell} - {*_ALWAYS, *_OF_POD}
 
         def one(known: str) -> str:
@@ -306,6 +310,12 @@ class Conditions(Expander):
             return MARKED.sub(lambda match: "" if match[1] in unset else match[0], known)
 
         return one(value) if isinstance(value, str) else tuple(map(one, value))
+
+    def _decide_by(self, *names: str) -> None:
+        """Note variables that have no value, unless Slurm or each machine sets them, or they are empty."""
+        given = {one[1:] for one in _ALWAYS | _OF_POD} | self.never
+        unset = (one for one in names if one not in given and not one.startswith("SLURM_"))
+        self.decided_by |= {one for one in unset if self.lookup(one) is None}
 
     @property
     def random(self) -> str:

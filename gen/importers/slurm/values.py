@@ -74,8 +74,6 @@ class BatchValues(Conditions):
     """The option that changes what patterns match."""
     submitted: dict[str, Location]
     """Scripts of other jobs that it starts, and where."""
-    never: set[str]
-    """Variables that are empty, because only a case that is not taken sets them."""
     untaken: set[str]
     """Other variables that only some cases set."""
     pipes_fail = False  # whether `pipefail` is set

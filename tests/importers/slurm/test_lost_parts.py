@@ -451,6 +451,18 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODES, f"A=$({NAMES} head -n1)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list"),
         (NODE, "srun bash -c 'srun a $SLURM_PROCID'", 4, "`srun` behind `srun` does not work in a pod"),
         (NODE, "local A=1\nsrun a $A", 4, "bash accepts `local` in functions only"),
+        (
+            NODE,
+            'if [ "${A:-0}" -eq 1 ]; then B=c; fi\n$B d',
+            4,
+            'the other case of `[ "${A:-0}" -eq 1 ]` is not carried',
+        ),
+        (
+            NODE,
+            "if ((${A:-0})); then B=c; fi\n$B d",
+            4,
+            "the other case of `((${A:-0}))` is not carried: the script gets",
+        ),
         (NODE, "cd\nsrun a", 4, "the folder of `cd` is not carried"),
         (NODES, "A=$(srun hostname)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list of"),
         (NODE, "export $(ask .env)\nsrun a", 4, "the declaration of `$(ask .env)` is not carried: only a shell knows"),
