@@ -18,7 +18,7 @@ from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, 
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.options import OF_SBATCH, options_of
-from gen.importers.slurm.outputs import LOOKS_UP, with_variables
+from gen.importers.slurm.outputs import LOOKS_UP, is_of_program, with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Opened, Step
 from gen.importers.slurm.site import (
     CONDA,
@@ -75,6 +75,7 @@ class BatchCommands(BatchFunctions):
         self.drawn: dict[str, str] = {}  # exported random numbers, which the pod draws once
         self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
         self.ids = set[str]()  # variables of the command with the process id of a program in the background
+        self.of_pod = dict[str, Location]()  # files that the pod writes, because only it knows their texts
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
@@ -164,6 +165,12 @@ class BatchCommands(BatchFunctions):
             return True
         return super().command_holds(text)
 
+    def of_one(self, sign: str, word: str) -> bool | None:
+        """Whether a condition about one word holds. Only the pod has the files of its programs."""
+        if sign not in "znv" and is_of_program(self.steps, self.local(word), self.variables):
+            return None
+        return super().of_one(sign, word)
+
     def checks_job(self, node: Node) -> bool:
         """Whether a construct only checks the answer of `sbatch`, which is named where the script has it."""
         text = self.text(node)
@@ -206,6 +213,9 @@ class BatchCommands(BatchFunctions):
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
         sign, path = output[0].removeprefix("&"), output[1]
+        if path in self.of_pod:
+            self.as_it_is(node)
+            return
         if sign == ">>" and path in self.files and line is not None:
             self.files[path] = self.files[path][0] + line, self.place(node)
         elif path:

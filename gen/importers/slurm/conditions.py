@@ -213,7 +213,7 @@ class Conditions(Expander):
         if text.startswith("! "):
             return _negated(self._test(text[2:].strip()))
         if (one := _OF_ONE.fullmatch(text)) is not None:
-            return self._of_one(one[1], one[2] if one[1] == "v" else self.condition_value(one[2]))
+            return self.of_one(one[1], one[2] if one[1] == "v" else self.condition_value(one[2]))
         if (two := _OF_TWO.fullmatch(text)) is not None:
             pattern = self.pattern(two[3])
             return None if pattern is None else self._of_two(self.condition_value(two[1]), two[2], pattern)
@@ -236,7 +236,7 @@ class Conditions(Expander):
             case ["!", *others] if len(words) <= _MOST_WORDS:
                 known = _negated(self._of_words(others))
             case [sign, one] if _OF_ONE.fullmatch(f"{sign} _"):
-                known = self._of_one(sign[1], one)
+                known = self.of_one(sign[1], one)
             case _:
                 known = None if {"(", ")"} & {*words} else self._of_list(words)
         return known
@@ -250,7 +250,7 @@ class Conditions(Expander):
                 return _of_several(parts, decides=decides)
         raise ValueError
 
-    def _of_one(self, sign: str, word: str) -> bool | None:
+    def of_one(self, sign: str, word: str) -> bool | None:
         """`-z`, `-n` and `-v`; others ask for a file, which no pod has."""
         if sign in "zn":
             is_text = self._is_text(word)

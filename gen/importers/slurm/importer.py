@@ -290,7 +290,7 @@ def _report(
     """Report what the pods of the job do not have. `started` are its programs before shells are around them."""
     reports.report_outside(draft, script, runs)
     mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
-    launcher_pod.report_launcher(draft, runs)
+    launcher_pod.report_launcher(draft, runs, script.of_pod)
     reports.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
     _lacking(draft, script, runs, lacking)
     reports.report_shells(draft, script, runs)

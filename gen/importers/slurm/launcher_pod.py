@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from msgspec.structs import replace
 
-from gen.base import names, regex
+from gen.base import Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import START, source_text
@@ -37,8 +37,10 @@ _OF_LAUNCHER: Final = "only the pod of the launcher runs it, with files of its o
 _ON_WORKERS: Final = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
 
 
-def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
-    """Report programs that run in the pod of the launcher only, and need files or GPUs of the workers."""
+def report_launcher(draft: JobDraft, runs: Sequence[Run], of_pod: Mapping[str, Location]) -> None:
+    """Report programs that run in the pod of the launcher only, and need files or GPUs of the workers; and files of
+    the command, with their places, that the workers read.
+    """
     if draft.fields["kind"] != "mpi":
         return
     mounts = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
@@ -68,6 +70,11 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run]) -> None:
         if (program := _started(one)) and any(_is_in(program, *pair) for pair in made.items()):
             message = f"the workers do not have `{cut(program)}`, because only the pod of the launcher makes it"
             draft.cannot_run(one.place, message, "make it in the image or on a volume")
+    read = {word for one in filter(_is_on_workers, runs) for word in one.words}
+    for path, place in of_pod.items():
+        if is_outside(path) and any(path in word for word in read):
+            what = f"only the pod of the launcher writes `{cut(source_text(path))}`, and its workers read it"
+            draft.cannot_run(place, what, "write it into a folder of a volume")
 
 
 def _is_in(program: str, folder: str, maker: str) -> bool:

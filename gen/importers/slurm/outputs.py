@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -33,6 +33,7 @@ from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import (
     BETWEEN,
     SCRIPT,
+    VARIABLE,
     AnyStep,
     Step,
     absolute,
@@ -267,6 +268,26 @@ def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:
 
 
 _SPLITS: Final = regex(r"=\([^)]{0,999}\$|\bfor\s+\w+\s+in\b[^;\n]{0,999}\$|\bread\b")
+
+
+def is_of_program(steps: Iterable[Step], path: str, variables: Mapping[str, Value]) -> bool:
+    """Whether a program of the script gets a path, or a folder above it, so that it may make or remove the file."""
+    path = path.removeprefix("./")
+    around = {path[:at] for at in range(1, len(path)) if path[at] == "/"} | {path}
+    around -= {".", "..", "", START}
+    for step in steps:
+        if step.words[:1] in BETWEEN or step.words[:1] in _OF_FILES or step.sets:
+            continue
+        words = [one for one in (*step.words[1:], *step.options) if not one.startswith("--container")]
+        words += [value for name in VARIABLE.findall(step.text) for value in items_of(variables.get(name, ()))]
+        words += step.text.replace('"', " ").replace("'", " ").split()
+        values = (one.rstrip("/").removeprefix("./") for word in words for one in (word, word.partition("=")[2]))
+        if not around.isdisjoint(values):
+            return True
+    return False
+
+
+_OF_FILES: Final = [(one,) for one in ("mkdir", "rm", "rmdir", "touch", "chmod")]
 
 
 def file_of_tee(*, hides: bool) -> tuple[str, str, str]:

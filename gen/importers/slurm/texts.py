@@ -12,7 +12,19 @@ from gen.base.shell_script import assigned_in, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, cut, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
-from gen.importers.slurm.expansion import CLOSE, MARKED, OPEN, RUN, RUN_ID, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import (
+    CLOSE,
+    MARKED,
+    NODES,
+    OPEN,
+    RUN,
+    RUN_ID,
+    is_known,
+    marked,
+    shown,
+    source_text,
+    sources,
+)
 from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.inputs import read_line, with_input
 from gen.importers.slurm.placeholders import with_quoted_placeholders
@@ -144,6 +156,12 @@ def follow_shell(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
+def _is_of_pod(reader: BatchCommands, path: str, text: str) -> bool:
+    """Whether the only pod of a job writes a file, because the text has values that only the machines know."""
+    tasks = {reader.constants.get(one, "1") for one in ("SLURM_NNODES", "SLURM_NTASKS")}
+    return not is_known(text) and NODES not in text and path not in reader.files and tasks == {"1"}
+
+
 def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc: Node) -> None:
     """A file that the script writes with `cat <<END > FILE`."""
     inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
@@ -159,6 +177,10 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
     program = next(iter(reader.text(called).split()), "") if called is not None else ""
     if program in ("cat", "tee") and destination is not None:
         path, text = reader.local(reader.value(reader.text(destination))), reader.local(text)
+        if path in reader.of_pod or _is_of_pod(reader, path, text):
+            reader.of_pod.setdefault(path, reader.place(node))
+            reader.as_it_is(node)
+            return
         appends = any(one.type == ">>" for target in targets for one in target.children)
         reader.files[path] = (
             (reader.files[path][0] if appends and path in reader.files else "") + text,

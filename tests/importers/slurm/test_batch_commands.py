@@ -934,3 +934,20 @@ def test_a_function_gets_the_variables_in_front_of_it(body: str, expected: str) 
 )
 def test_python_gets_the_path_of_a_program(body: str, expected: str) -> None:
     assert command(body, "-N 1") == expected
+
+
+@for_each(
+    "body",
+    [
+        "a --out b\nif [ -f b/c ]; then d; fi",
+        "a --out=b\n[ -f ./b/c ] || exit 1\nd",
+        "a b/c\n[ -s b/c ] && d",
+        "mkdir -p b/c\na --out b/c\nD=x\nif [ ! -f b/c/d ]; then D=y; fi\ne $D",
+    ],
+)
+def test_a_condition_about_a_file_of_an_earlier_program_stays(body: str) -> None:
+    assert command(body, "-N 1") == body
+
+
+def test_a_condition_about_a_file_before_its_program_is_decided() -> None:
+    assert command("mkdir -p b\nif [ -f b/c ]; then D=--resume; fi\na --out b $D", "-N 1") == "mkdir -p b\na --out b"

@@ -180,3 +180,21 @@ def test_files_that_the_end_of_a_script_shows_are_the_result_of_the_run(body: st
 def test_pods_show_no_files_that_only_one_of_them_has() -> None:
     made = job(script("-N 2", body="srun python a.py\ncat result.json")).fields
     assert made["command"] == "python a.py"
+
+
+@for_each(
+    "body",
+    [
+        "cat > b <<E\n$(date)\nE\na b",
+        "cat > b <<E\n$(date)\nE\ncat >> b <<E\nc\nE\necho d >> b\na b",
+        "mkdir -p b\ncat <<E > b/c\n{{ run.id }} $(hostname)\nE\na b/c",
+    ],
+)
+def test_the_only_pod_writes_what_only_it_knows(body: str) -> None:
+    made = job(script("-N 1", body=body.replace("{{ run.id }}", "$SLURM_JOB_ID"), interpreter="/bin/bash"))
+    assert (made.fields["command"], made.obstacles, made.fields.get("files")) == (body, (), None)
+
+
+def test_a_file_of_the_launcher_is_not_one_of_its_workers() -> None:
+    _, found = read(script("-N 1", body="cat > b <<E\n$(date)\nE\nmpirun -n 2 a b"))
+    assert [one.message for one in found] == ["only the pod of the launcher writes `b`, and its workers read it"]
