@@ -29,14 +29,7 @@ from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
-from gen.importers.slurm.traps import (
-    check_status,
-    end_behind,
-    end_of_check,
-    follow_second,
-    is_of_last,
-    keeps_check,
-)
+from gen.importers.slurm.traps import check_status, end_behind, follow_second, keeps_check
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word, name_folder
 
@@ -313,10 +306,6 @@ class BatchScript(BatchLoops):
             self.name_setup(parts[-1])
 
     def _if(self, node: Node) -> None:
-        end, name = end_of_check(self.with_ends(self.text(node)))
-        if end and self.steps and is_of_last(self, node, name):
-            self.steps[-1] = replace(self.steps[-1], otherwise=end)
-            return
         if keeps_check(self, node):
             return
         self.note_cases(node)

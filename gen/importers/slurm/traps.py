@@ -129,16 +129,31 @@ _STATUS: Final = r"\$\?|\$\{PIPESTATUS\[0\]\}"
 _OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
 """A variable with the status of a program."""
 _IF_FAILED: Final = regex(
-    rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$?\w+)\s*!=\s*0\s*\)\))"
+    rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$\?|\$?\w+)\s*!=\s*0\s*\)\))"
     r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*(?:>&2\s*)?[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
 )
 
 
+_SHORT: Final = regex(
+    r"(\[{1,2}\s[^][]*\s\]{1,2}|\(\([^()]*\)\))\s*(&&|\|\|)\s*(?:\{\s+((?:[^{}]|\$\{\w+\})*?)\s*;?\s*\}|(exit\b[^;&|]*))"
+)
+_SUCCEEDS: Final = regex(r"\s(?:-eq|==?)\s+0(?=\s)")
+
+
+def _in_full(text: str) -> str:
+    """A check such as `[ $? -ne 0 ] && exit 1` or `[ $? -eq 0 ] || exit 1` with `if`."""
+    match = _SHORT.fullmatch(text)
+    if match is None:
+        return text
+    condition, fails = (match[1], 1) if match[2] == "&&" else _SUCCEEDS.subn(" -ne 0", match[1])
+    return f"if {condition}; then {match[3] or match[4]}; fi" if fails == 1 else ""
+
+
 def end_of_check(text: str) -> tuple[str, str]:
-    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, which ends the script if the program before it fails, and the
-    variable with the status that it reads, if it has one.
+    """`exit 1` of `if [ $? -ne 0 ]; then exit 1; fi`, or of a shorter form, which ends the script if the program before
+    it fails, and the variable with the status that it reads, if it has one.
     """
-    match = _IF_FAILED.fullmatch(text)
+    match = _IF_FAILED.fullmatch(_in_full(text))
     if match is None:
         return "", ""
     checked, ends = ((one or "").strip("${}") for one in (match[1] or match[2], match[4]))
@@ -168,7 +183,13 @@ _SAYS: Final = names("echo printf cat head tail date true : grep egrep fgrep")
 
 
 def keeps_check(reader: BatchCommands, node: Node) -> bool:
-    """Keep a check of the output of a program that only ends the script: `grep A FILE || exit 1`. Otherwise False."""
+    """Keep a check of the status of the last program, or of the output of one, that only ends the script:
+    `[ $? -ne 0 ] && exit 1`, `grep A FILE || exit 1`. Otherwise False.
+    """
+    end, name = end_of_check(reader.with_ends(reader.text(node)))
+    if end and reader.steps and is_of_last(reader, node, name):
+        reader.steps[-1] = replace(reader.steps[-1], otherwise=end)
+        return True
     condition = node.child_by_field_name("condition") or node.named_children[0]
     text, called = reader.text(condition), {*map(reader.text, nodes_below(node, "command_name"))}
     if "exit" not in called or called - {*_SAYS, "exit"} or not _SEARCHES.fullmatch(text) or reader.is_inner:
