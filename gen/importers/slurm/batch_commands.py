@@ -44,6 +44,8 @@ OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare l
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
+_OF_IMAGE: Final = names("LD_LIBRARY_PATH PATH PYTHONPATH")  # which an image may set
+_OTHERWISE: Final = regex(r":?[-+]")
 _SEED: Final = regex(r"(seed[ =]\"?)\$(?:RANDOM\b|\{RANDOM\})", re.IGNORECASE)
 _ENDLESS: Final = regex(r"(?:while\s+(?:true|:|\[\s+1\s+\])|until\s+false)\s*[;\n]")
 _LEFT: Final = regex(r"(?:^|[\s;&|{])(?:break|exit|return)(?=[\s;&|}]|$)")
@@ -246,8 +248,8 @@ class BatchCommands(BatchFunctions):
         self.add(Step(text=text, place=self.place(node)))
 
     def parameter(self, text: str) -> Value:
-        """The value of `${…}`. Only the pod knows an item of an array that one of its lines sets. The id of another job
-        is a number in a condition.
+        """The value of `${…}`. Only the pod knows a path of its image, and an item of an array that a line of it sets.
+        The id of another job is a number in a condition.
         """
         item = PARAMETER.fullmatch(text)
         name, index = (item["name"], item["index"]) if item is not None and not item["indirect"] else ("", None)
@@ -255,6 +257,9 @@ class BatchCommands(BatchFunctions):
             self.job_ids |= {self._assigned} - {""}
             if self._decides:
                 return "1"
+        adds = item is not None and name in _OF_IMAGE and _OTHERWISE.match(item["rest"]) and not self._decides
+        if item is not None and adds and self.lookup(name) is None:
+            return marked(f"${name}" if item["rest"].strip(":") == "-" else f"${{{self.residual(text)}}}")
         if item is None or index in (None, "@", "*") or not self.is_of_shell(name):
             return super().parameter(text)
         if name in self.keyed:

@@ -50,6 +50,15 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ("B=$(echo ${A:=1})\nsrun a $B ${A:-2}", "a 1 2"),
         ("A=$(date +%Y)\nread -ra B <<< $A\na ${B[0]}", "a {{ run.id }}"),
         ("export PYTHONPATH=/workspace/b:$PYTHONPATH\nsrun a", "export PYTHONPATH=/workspace/b:$PYTHONPATH\na"),
+        ('export PYTHONPATH="b:${PYTHONPATH:-}"\nsrun a', "export PYTHONPATH=b:$PYTHONPATH\na"),
+        (
+            'export PYTHONPATH="b${PYTHONPATH:+:$PYTHONPATH}"\nsrun a',
+            'export PYTHONPATH="b${PYTHONPATH:+:$PYTHONPATH}"\na',
+        ),
+        (
+            'PYTHONPATH=b\nexport PYTHONPATH="c:${PYTHONPATH:-}"\nif [ -z "${LD_LIBRARY_PATH:-}" ]; then d; fi\nsrun a',
+            "d\na",
+        ),
         ("srun bash -c 'export C=/tmp/$SLURM_NODEID; a'", "export C=/tmp/$RANK\na"),
         ("srun bash -c 'export C=/tmp/$SLURM_NODEID; a'\nsrun b", "C=/tmp/$RANK a\nb"),
         ("srun bash -c 'export C=/d/$(hostname); a; b'\nc", 'C="/d/$(hostname)" a\nC="/d/$(hostname)" b\nc'),
