@@ -262,6 +262,13 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
     runs = launcher_pod.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    _set_command(draft, script, options, layout, runs)
+
+
+def _set_command(
+    draft: JobDraft, script: BatchScript, options: Sequence[Option], layout: Layout, runs: Sequence[Run]
+) -> None:
+    """Set the command, with the shells that its programs need."""
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
     runs = [*arrays, *shells.in_folders(draft, script, runs)]
@@ -291,6 +298,7 @@ def _report(
     reports.report_outside(draft, script, runs)
     mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
     launcher_pod.report_launcher(draft, runs, script.of_pod)
+    reports.report_results(draft, started)
     reports.report_ranks(draft, script.source, started, "\n".join((text, *(one for one, _ in script.files.values()))))
     _lacking(draft, script, runs, lacking)
     reports.report_shells(draft, script, runs)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut, expanded_part, without_escaped, without_shown
@@ -192,3 +192,30 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
             hint = f"{'export it' if before and not later else 'set it before'}, or check that the job may have it"
             what = f"`${name}`{'' if before or behind else ' from outside'}"
             draft.drop(place, what, f"the script {where}, and {given}", hint)
+
+
+_INSTALLS: Final = regex(r"(?:python[\d.]* -m )?(?:venv|pip[\d.]* install)|uv (?:pip install|venv|sync)|conda create")
+_BRINGS: Final = names("cd chmod curl git mkdir source tar unzip wget")
+"""Programs that bring files for an installation."""
+_OUTPUT: Final = regex(
+    r"--(?:(?:output|out|save|results?)[-_](?:dir|directory|folder|path|location)|(?:checkpoint|ckpt)[-_]dir|output|save)"
+    r"[ =](?![-/$])([\w.][\w./-]*)(?= |$)"
+)
+"""An option with a relative folder for what a program writes."""
+_ON_VOLUME: Final = "mount a volume of the overlay with `data`, and write its path"
+
+
+def report_results(draft: JobDraft, runs: Sequence[Run]) -> None:
+    """Report what ends with the pod, if a job without volumes only installs something, or names a folder for it."""
+    if draft.fields.get("data") or draft.fields.get("workingDir"):
+        return
+    texts = [(source_text(" ".join(one.words)) or one.text, one) for one in runs]
+    installs = [one for text, one in texts if _INSTALLS.match(text)]
+    if installs and all(_INSTALLS.match(text) or text.split()[0] in _BRINGS for text, _ in texts if text):
+        why = "its files end with the pod"
+        draft.drop(installs[-1].place, "the installation", why, "install it in the image, or on a volume with `data`")
+    for text, one in texts:
+        if (match := _OUTPUT.search(text)) is not None and sum(match[1] in other for other, _ in texts) == 1:
+            what, why = f"the folder `{cut(match[1])}` after the run", "it is none of a volume, and ends with the pod"
+            draft.drop(one.place, what, why, _ON_VOLUME)
+            return

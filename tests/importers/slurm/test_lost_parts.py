@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from gen.base.findings import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, read, script
 
 OF_JOB = "scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'"
 PAIR = ("-N 2", "-n 2")
 NODE = ("-N 1",)
+FSX = ("site.yaml", b"paths: {/fsx: fsx}\n")
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
 RESTARTED = 'the other case of `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]` is not carried: no pod has the number of'
 NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
@@ -700,3 +703,26 @@ def test_a_part_that_the_shell_of_the_only_pod_runs_is_not_lost(body: str) -> No
 def test_a_check_of_a_status_is_named_if_the_pod_ends_in_another_way(body: str, said: list[str]) -> None:
     hints = [one.hint.partition(",")[0] for one in read(script(*NODE, body=body, interpreter=BASH))[1]]
     assert hints == said
+
+
+@for_each(
+    ("body", "message"),
+    [
+        ("python3 -m venv env\nsource env/bin/activate\npip3 install torch", "the installation"),
+        ("git clone https://example.com/a.git\ncd a\npip install -e .", "the installation"),
+        ("pip install -e .\npython a.py", ""),
+        ("python -m venv /fsx/env", ""),
+        ("python a.py --output_dir ./data --resume", "the folder `./data` after the run"),
+        ("python a.py --save=out/b", "the folder `out/b` after the run"),
+        ("python a.py --output-dir /tmp/b", ""),
+        ("python a.py --output_dir out --data /fsx/a", ""),
+        ("python a.py --save-interval 5 --output-format json", ""),
+        ("python a.py --output_dir out\naws s3 cp out s3://a", ""),
+    ],
+)
+def test_results_that_end_with_the_pod_are_named(body: str, message: str) -> None:
+    found = Findings()
+    given = ImportInput(file="a.sh", text=script("-N 1", body=body), otherwise="team", image="a/b:1", site=FSX)
+    list(IMPORTERS["slurm"]().read(given, found))
+    named = [one.message for one in found if "ends with the pod" in one.message or "end with the pod" in one.message]
+    assert [one.partition(" is not carried")[0] for one in named] == ([message] if message else [])
