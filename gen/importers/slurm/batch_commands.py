@@ -17,6 +17,7 @@ from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_progr
 from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, source_text, sources
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.inputs import here_string, read_values
+from gen.importers.slurm.lines import without_indentation
 from gen.importers.slurm.options import OF_SBATCH, options_of
 from gen.importers.slurm.outputs import LOOKS_UP, is_of_program, with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Opened, Step
@@ -242,7 +243,8 @@ class BatchCommands(BatchFunctions):
         called = [] if node.type == "function_definition" else called
         self.read_by_calls(called)
         self.forget_set(called)
-        text = self.residual(_SEED.sub(r"\1$((RANDOM))", self.text(node))).replace("$((RANDOM))", "$RANDOM")
+        text = without_indentation(self.text(node), node)
+        text = self.residual(_SEED.sub(r"\1$((RANDOM))", text)).replace("$((RANDOM))", "$RANDOM")
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gen.base import regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.slurm.programs import VARIABLE
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _CONSTRUCTS: Final = (
     "for_statement",
@@ -21,6 +24,19 @@ _CONSTRUCTS: Final = (
 )
 _OUTPUT: Final = r"\$\([^()]{0,999}(?:\([^()]{0,999}\)[^()]{0,999}){0,9}\)"
 _WHOLE: Final = regex(rf"(?:\\.|{_OUTPUT}|'[^']*'|\"(?:\\.|[^\"\\])*\"|[^\n\\])*", re.DOTALL)
+
+
+_TEXTS: Final = ("string", "raw_string", "ansi_c_string", "heredoc_body")
+
+
+def without_indentation(text: str, node: Node) -> str:
+    """The text of a construct, whose other lines begin in the column of the first one in the script."""
+    blanks = node.start_point[1]
+    first, *others = text.split("\n")
+    is_text = any(one.start_point[0] != one.end_point[0] for kind in _TEXTS for one in nodes_below(node, kind))
+    if is_text or not others or not all(one[:blanks].isspace() for one in others if one.strip()):
+        return text
+    return "\n".join([first, *(one[blanks:] for one in others)])
 
 
 @lru_cache(maxsize=256)

@@ -210,12 +210,16 @@ def report_results(draft: JobDraft, runs: Sequence[Run]) -> None:
     if draft.fields.get("data") or draft.fields.get("workingDir"):
         return
     texts = [(source_text(" ".join(one.words)) or one.text, one) for one in runs]
+
+    def is_alone(folder: str) -> bool:
+        return sum(folder in text for text, _ in texts if not text.startswith("mkdir ")) == 1
+
     installs = [one for text, one in texts if _INSTALLS.match(text)]
     if installs and all(_INSTALLS.match(text) or text.split()[0] in _BRINGS for text, _ in texts if text):
         why = "its files end with the pod"
         draft.drop(installs[-1].place, "the installation", why, "install it in the image, or on a volume with `data`")
     for text, one in texts:
-        if (match := _OUTPUT.search(text)) is not None and sum(match[1] in other for other, _ in texts) == 1:
+        if (match := _OUTPUT.search(text)) is not None and is_alone(match[1]):
             what, why = f"the folder `{cut(match[1])}` after the run", "it is none of a volume, and ends with the pod"
             draft.drop(one.place, what, why, _ON_VOLUME)
             return

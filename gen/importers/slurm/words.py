@@ -310,7 +310,7 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     elif program == "ulimit" and any(not one.startswith("-") for one in called.words[1:]):
         hint = "write it into `command`, if the limits of its nodes are too low"
         reader.drop(called, f"`{cut(text)}`", "a pod has those of its node", hint)
-    elif (reader.in_task and program not in ("true", ":", "set")) or program in OF_STATE:
+    elif (reader.in_task and program not in ("true", ":", "set", "echo")) or program in OF_STATE:
         reader.drop(called, f"`{cut(text)}`", *ONLY_SHOWS)
     return True
 

@@ -960,3 +960,16 @@ def test_a_condition_about_a_file_of_an_earlier_program_stays(body: str) -> None
 
 def test_a_condition_about_a_file_before_its_program_is_decided() -> None:
     assert command("mkdir -p b\nif [ -f b/c ]; then D=--resume; fi\na --out b $D", "-N 1") == "mkdir -p b\na --out b"
+
+
+@for_each(
+    ("text", "expected"),
+    [
+        ("\n       c /a && d ||\n       make &&\n       make b\n", "c /a && d ||\nmake &&\nmake b"),
+        ("\n  if c; then\n    make\n  fi", "if c; then\n  make\nfi"),
+        ('\n  if c; then\n    echo "a\n    b" | d\n  fi', 'if c; then\n    echo "a\n    b" | d\n  fi'),
+    ],
+)
+def test_constructs_of_a_shell_keep_no_indentation_of_its_text(text: str, expected: str) -> None:
+    made = job(script("-N 1", body=f"srun bash -c '{text}'", interpreter=BASH)).fields
+    assert made["command"] == expected
