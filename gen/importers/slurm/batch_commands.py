@@ -90,6 +90,8 @@ class BatchCommands(BatchFunctions):
         """Checks of a status, with the number of programs before each, and `exit` or `true` of one that starts none."""
         self.ends_with_status = False  # whether `exit` has that of a program
         self.needed_values = list[str]()  # names without which it ends
+        self.log_folders: set[str] = set()
+        self.log_links: set[str] = set()  # links that a job does without, because they are those of logs
         self.shown: list[tuple[int, Step]] = []  # lines that only show files, behind a number of programs
         self.broadcasts: dict[Location, str] = {}  # commands of `sbcast`
         self.evaluated: list[tuple[int, Location]] = []  # first bytes and places of texts of `eval`
@@ -356,6 +358,7 @@ class BatchCommands(BatchFunctions):
             self._open(container, place, assigned)
         elif called.program in _COPY and (lost := file_of_slurm(words, self.logs)):
             what = "the file of the script" if SCRIPT in lost else "the log of Slurm"
+            self.log_links |= {*words[2:]} if called.program == "ln" else set()
             hint = "leave it out: the job file is in Git, and `gen logs` shows the logs"
             self.drop(called, f"`{called.text[:60]}`", f"no pod has {what}", hint)
         else:

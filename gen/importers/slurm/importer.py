@@ -24,7 +24,7 @@ from gen.importers.slurm.containers import (
     report_runscripts,
 )
 from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
-from gen.importers.slurm.images import image_files, named_images
+from gen.importers.slurm.images import image_files, named_images, options_of_steps
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import results_of, without_idle_separators
 from gen.importers.slurm.outside import (
@@ -128,6 +128,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     known = constants(draft.name, layout_of(options, as_sweep=as_sweep), {**exported_by(options), **values})
     script = BatchScript(given.file, known, first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
+    script.log_folders = {posixpath.dirname(one.value) for one in options if one.name in ("output", "error")}
     script.origin = origin if all(one.name != "chdir" for one in options) else START
     script.volumes = site.paths.keys()
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
@@ -262,13 +263,15 @@ def _translate(
     for name, (value, place) in script.secrets.items():
         draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
     runs = launcher_pod.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
-    _set_command(draft, script, options, layout, runs)
+    runs, text = _set_command(draft, script, options, layout, runs)
+    if script.unreadable is None:  # findings about the rest would be wrong
+        _report(draft, script, site, runs, started, text, mounted, lacking)
 
 
 def _set_command(
     draft: JobDraft, script: BatchScript, options: Sequence[Option], layout: Layout, runs: Sequence[Run]
-) -> None:
-    """Set the command, with the shells that its programs need."""
+) -> tuple[Sequence[Run], str]:
+    """Set the command, with the shells that its programs need. Returns its programs and its text."""
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))
     runs = [*arrays, *shells.in_folders(draft, script, runs)]
@@ -280,8 +283,7 @@ def _set_command(
     bash = any(shells.needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
-    if script.unreadable is None:  # findings about the rest would be wrong
-        _report(draft, script, site, runs, started, text, mounted, lacking)
+    return runs, text
 
 
 def _report(
@@ -323,7 +325,10 @@ def _results(script: BatchScript) -> list[Step]:
 def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run]:
     """The programs with the files that the script writes for them."""
     parallel = any(one.background and one.launcher is not None for one in runs)
-    written = WrittenFiles(script.written, script.variables, partial(steps.kept_words, parallel=parallel))
+    own = (one.value for name in ("output", "error") for one in options_of_steps(script.steps, name))
+    folders = {*script.log_folders, *map(posixpath.dirname, own)}
+    words_of = partial(steps.kept_words, parallel=parallel)
+    written = WrittenFiles(script.written, script.variables, words_of, script.log_links, folders)
     runs = written.carried(runs)
     script.files |= written.files
     script.left += written.left

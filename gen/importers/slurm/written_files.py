@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -43,8 +43,14 @@ class WrittenFiles:
         written: Mapping[str, tuple[str | None, Location]],
         variables: Mapping[str, Value],
         words_of: Callable[[Any], Sequence[str]],
+        links: Collection[str] = (),
+        folders: Collection[str] = (),
     ) -> None:
-        """`written` has the contents that are known, and `words_of` returns the words that a program of the job has."""
+        """`written` has the contents that are known, and `words_of` returns the words that a program of the job has.
+        `links` are those to logs of Slurm, in `folders`.
+        """
+        self._without = {*written, *links}
+        self._of_logs = {posixpath.normpath(one) for one in folders}
         self._written, self._variables, self._words_of = written, variables, words_of
         self.files: dict[str, tuple[str, Location]] = {}
         """Files that programs of the job read."""
@@ -61,11 +67,11 @@ class WrittenFiles:
         """The programs, with the outputs and the files that later ones read."""
         made: list[AnyStep] = []
         texts: list[str] = []
-        logs = set[str]()
+        logs = {*self._of_logs}
         for step in reversed(steps):
             env = [str(value) for one in (step, *made[:1]) for value in one.exported.values()]
             of_logs = step.words[:1] == ("mkdir",) and self._is_of_logs(step, logs, [*texts, *env])
-            if of_logs or (step.words[:1] == ("rm",) and {*step.words[1:]} - {"-f"} <= self._written.keys()):
+            if of_logs or (step.words[:1] == ("rm",) and {*step.words[1:]} - {"-f"} <= self._without):
                 made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
                 continue
             if step.makes and self._reads_lost(step.text) and not _names(texts, step.makes):

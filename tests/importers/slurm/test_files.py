@@ -198,3 +198,19 @@ def test_the_only_pod_writes_what_only_it_knows(body: str) -> None:
 def test_a_file_of_the_launcher_is_not_one_of_its_workers() -> None:
     _, found = read(script("-N 1", body="cat > b <<E\n$(date)\nE\nmpirun -n 2 a b"))
     assert [one.message for one in found] == ["only the pod of the launcher writes `b`, and its workers read it"]
+
+
+@for_each(
+    ("options", "body", "expected"),
+    [
+        (("-o logs/%x-%A.out",), "mkdir -p logs\na", "a"),
+        (("-o logs/%a.out",), "mkdir logs\na", "a"),
+        ((), "mkdir -p logs/b\nsrun --output=logs/b/%t.out a", "a"),
+        (("-o logs/%j.out",), "mkdir -p logs\na --log logs/b", "mkdir -p logs\na --log logs/b"),
+        (("-o logs/%j.out",), "mkdir -p logs b\na", "mkdir -p logs b\na"),
+        (("-o logs/%j.out",), "rm -f logs/latest\nln -s $SLURM_JOB_ID.out logs/latest\na", "a"),
+        (("-o logs/%j.out",), "rm -f logs/other\nln -s $SLURM_JOB_ID.out logs/latest\na", "rm -f logs/other\na"),
+    ],
+)
+def test_folders_and_links_of_logs_are_not_in_the_command(options: tuple[str, ...], body: str, expected: str) -> None:
+    assert job(script("-N 1", *options, body=body)).fields["command"] == expected
