@@ -270,7 +270,7 @@ def _translate(
 
 def _set_command(
     draft: JobDraft, script: BatchScript, options: Sequence[Option], layout: Layout, runs: Sequence[Run]
-) -> tuple[Sequence[Run], str]:
+) -> tuple[list[Run], str]:
     """Set the command, with the shells that its programs need. Returns its programs and its text."""
     arrays = _arrays(draft, script, runs)
     runs = shells.with_shells(draft, with_traps(exports.set_once(draft, runs, arrays), script.folder))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, regex
-from gen.base.shell_script import assigned_in, syntax_tree
+from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
 from gen.importers.slurm.bash_text import MAX_LEVELS, cut, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
@@ -27,11 +27,13 @@ from gen.importers.slurm.expansion import (
 )
 from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.inputs import read_line, with_input
+from gen.importers.slurm.outputs import ASKS
 from gen.importers.slurm.placeholders import with_quoted_placeholders
 from gen.importers.slurm.programs import VARIABLE, Called, Step, in_shell
 from gen.importers.slurm.site import (
     OWN_ENVIRONMENT,
     SETS_UP,
+    is_silent,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ _ARGUMENTS: Final = regex(r"\$\{?[\d@*#]|\bshift\b|\bfor\s+\w+\s*[;\n]")
 _SETS_ARGUMENTS: Final = regex(r"\w\s*\(\)|\bset\s+--\s")
 _OF_POD: Final = regex(r"\"?\$\{?\w+\}?\"?|\{\{ run\.id \}\}")
 """A value in a text of `eval` that the shell of the pod has."""
+_BANNER: Final = regex(r"cat\s*<<-?\s*[\w'\"\\]+\s*")
 _MOST_TEXTS: Final = 200  # of `eval`
 _MOST_BYTES: Final = 50_000  # of them
 
@@ -162,6 +165,12 @@ def _is_of_pod(reader: BatchCommands, path: str, text: str) -> bool:
     return not is_known(text) and NODES not in text and path not in reader.files and tasks == {"1"}
 
 
+def _only_asks(reader: BatchCommands, body: Node) -> bool:
+    """Whether the commands in a text only ask for something, apart from arithmetic."""
+    commands = (reader.text(one) for one in nodes_below(body, "command_name"))
+    return all(one in ASKS or is_silent(one) or f"$(({one}" in reader.text(body) for one in commands)
+
+
 def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc: Node) -> None:
     """A file that the script writes with `cat <<END > FILE`."""
     inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
@@ -186,6 +195,8 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
             (reader.files[path][0] if appends and path in reader.files else "") + text,
             reader.place(node),
         )
+    elif _BANNER.fullmatch(reader.text(node).partition("\n")[0]) and _only_asks(reader, inner):
+        return  # it only shows something
     elif program == "read" and body is not None:
         read_line(reader, reader.words(reader.text(body))[1:], text)
     elif body is not None and body.type == "command" and program not in FOLLOWED and reader.starts_program(node):

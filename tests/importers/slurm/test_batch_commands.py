@@ -973,3 +973,17 @@ def test_a_condition_about_a_file_before_its_program_is_decided() -> None:
 def test_constructs_of_a_shell_keep_no_indentation_of_its_text(text: str, expected: str) -> None:
     made = job(script("-N 1", body=f"srun bash -c '{text}'", interpreter=BASH)).fields
     assert made["command"] == expected
+
+
+@for_each(
+    ("lines", "expected"),
+    [
+        ("S=$(date +%s)\ncat <<EOF\n$S $(basename $0)\nEOF\na", "a"),
+        ("cat <<'EOF'\n$S $(b)\nEOF\na", "a"),
+        ("S=$(date +%s)\na\nE=$(date +%s)\ncat <<EOF\n$((E-S)) s\nEOF", "a"),
+        ("cat <<EOF\n$(b)\nEOF\na", "cat <<EOF\n$(b)\nEOF\na"),
+        ("cat <<EOF | b\n$(date)\nEOF", "cat <<EOF | b\n$(date)\nEOF"),
+    ],
+)
+def test_texts_that_a_script_only_shows_are_not_in_the_command(lines: str, expected: str) -> None:
+    assert job(script("-N 1", body=lines, interpreter=BASH)).fields["command"] == expected
