@@ -18,6 +18,7 @@ from gen.importers.draft import JobDraft
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
+from gen.importers.slurm.launcher_numbers import left_backend, processes_of, with_processes
 from gen.importers.slurm.options import Option, allocation, layout_of
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
@@ -53,12 +54,6 @@ _OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
 """Expressions, which have a value before a shell reads the command."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
 """First words of commands that a shell runs itself."""
-_OF_POD: Final = (
-    ("machine_rank", marked("$RANK")),
-    ("main_process_ip", marked("$MASTER_ADDR")),
-    ("main_process_port", marked("$MASTER_PORT")),
-)
-"""Options of `accelerate launch` with the values of a pod among others."""
 
 
 def of_tasks(nodes: int, per_node: int, *, by_mpi: bool) -> dict[str, str]:
@@ -194,32 +189,6 @@ def for_all_pods(draft: JobDraft, run: Run, given: Options, layout: Layout) -> R
     return replace(run, words=(*given.words[: run.at + 1], *options, *given.words[run.at + 1 :]))
 
 
-def processes_of(given: Options) -> tuple[str, str]:
-    """The option of a launcher for its processes as it is written, and their number on each pod, as far as known."""
-    if base.ALL_PROCESSES not in given.values:
-        return given.values.get(base.PROCESSES, ("", ""))
-    option, every = given.values[base.ALL_PROCESSES]
-    pods = given.values.get(base.PODS, ("", "1"))[1]
-    known = every.isdecimal() and pods.isdecimal() and int(pods[:6]) and int(every[:6]) % int(pods[:6]) == 0
-    return option, str(int(every[:6]) // int(pods[:6])) if known else every
-
-
-def with_processes(run: Run, given: Options, gpus: int, pods: int) -> list[str]:
-    """A launcher with its numbers, if they are not those of the pods, or if a file with settings has others."""
-    option, number = processes_of(given)
-    start, rest = given.words[: run.at + 1], given.words[run.at + 1 :]
-    if base.CONFIG in given.values and base.ALL_PROCESSES in given.values:
-        if pods == 1:
-            return without_set(run, kept=(base.ALL_PROCESSES, base.PODS)).words
-        if number.isdecimal():  # the file can have other machines
-            of_pods = (("num_processes", str(int(number) * pods)), ("num_machines", str(pods)))
-            return [*start, *(word for name, value in (*of_pods, *_OF_POD) for word in (f"--{name}", value)), *rest]
-    usual = {str(gpus or 1), str(gpus * pods) if base.PODS not in given.values else ""}
-    if not number.isdecimal() or number in usual:
-        return given.words
-    return [*start, f"{option}={number}", *rest]
-
-
 _BY_GPU: Final = {"cpus-per-gpu": "cpu", "mem-per-gpu": "memory"}
 _MOST: Final = 16
 """GPUs that a node can have."""
@@ -315,6 +284,9 @@ def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, 
         hint = "set `--ntasks-per-node=1`, and the processes of the launcher"
         draft.drop(run.place, what, "each pod starts it once", hint)
     words = with_processes(run, given, int(draft.fields.get("gpus", 0)), layout.nodes if run.by_srun else 1)
+    if backend := left_backend(run, given, words):
+        hint = "write it into `command`, with `--num_machines`, `--machine_rank` and `--main_process_ip`"
+        draft.drop(run.place, f"`{backend}`", "it needs the number of processes, which gen does not know", hint)
     told = ("processes", processes_of(given)[1], "gpus"), ("nodes", given.values.get(base.PODS, ("", ""))[1], "workers")
     for name, number, field in (one for one in told if one[1] not in words):
         if {one[1:] for one in sources(number)} & script.from_text or re.search(r"\$\(|\$\{\w+\W*[^\w}]", number):

@@ -63,6 +63,7 @@ _MORE: Final = names("rdzv_backend rdzv_id same_network no_ssh no_ssh_check laun
 """Other options about the other pods."""
 _OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
 _MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
+BACKEND: Final = "rdzv_backend"
 WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
 PYTHON: Final = regex(r"python[\d.]*")
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
@@ -265,11 +266,16 @@ def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ())
             break
         written, sign, value = word.lstrip("-").partition("=")
         name = run.launcher.name_of(written)
-        size = 3 if name in run.launcher.pairs else 2 if name in run.launcher.values and not sign else 1
+        has_value = name in run.launcher.values and not (sign or _is_option(run.launcher, run.words[at + 1 : at + 2]))
+        size = 3 if name in run.launcher.pairs else 2 if has_value else 1
         value = value if sign else " ".join(run.words[at + 1 : at + size])
-        role = next((one for one, names in run.launcher.roles.items() if name in names), "")
+        role = next((one for one, names in run.launcher.roles.items() if name in names), name if name in _MORE else "")
         given.values[role] = word.partition("=")[0], value
-        if role in dropped or name in more or (name == "rdzv_conf" and re.search("is_host|rdzv_", value)):
+        if (
+            role in dropped
+            or (name in more and name not in kept)
+            or (name == "rdzv_conf" and re.search("is_host|rdzv_", value))
+        ):
             pass
         elif run.launcher is mpirun.LAUNCHER and sets_network(name, value):
             given.left += (" ".join(run.words[at : at + size]),)
@@ -278,6 +284,12 @@ def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ())
         at += size
     words += run.words[at:]
     return given
+
+
+def _is_option(launcher: Launcher, words: Sequence[str]) -> bool:
+    """Whether the word behind an option is another one, because its value is empty."""
+    name = "".join(words).partition("=")[0]
+    return name.startswith("--") and launcher.name_of(name[2:]) in launcher.values | launcher.flags
 
 
 def report_parts(draft: JobDraft, runs: Sequence[Run]) -> None:
@@ -338,7 +350,7 @@ def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     """The words of a program that a job can have."""
     given = Options([*run.words]) if run.launcher is None else without_set(run, parallel=parallel)
     if {base.CONFIG, base.ALL_PROCESSES} <= given.values.keys():
-        return without_set(run, parallel=parallel, kept=(base.ALL_PROCESSES, base.PODS)).words
+        return without_set(run, parallel=parallel, kept=(base.ALL_PROCESSES, base.PODS, BACKEND)).words
     return given.words
 
 

@@ -293,6 +293,25 @@ ACCELERATE = "srun accelerate launch --num_processes 8 --num_machines 2 --machin
             "accelerate launch a.py --config_file a.yaml",
             8,
         ),
+        (
+            ("-N 2", "--gres=gpu:4"),
+            f"{ACCELERATE} --rdzv_backend=c10d --max_restarts 3 a.py",
+            f"accelerate launch --num_processes 8 --num_machines 2 {OF_POD} --rdzv_backend c10d --max_restarts 3 a.py",
+            4,
+        ),
+        (("-N 2", "--gres=gpu:4"), f"{ACCELERATE} --rdzv_backend static a.py", "accelerate launch a.py", 4),
+        (
+            ("-N 2", "--gres=gpu:4"),
+            f"{ACCELERATE} --config_file b --rdzv_backend static a.py",
+            f"accelerate launch --num_processes 8 --num_machines 2 {OF_POD} --rdzv_backend static --config_file b a.py",
+            4,
+        ),
+        (
+            ("-N 1", "--gres=gpu:8"),
+            "accelerate launch --num_processes 8 --rdzv_backend c10d a.py",
+            "accelerate launch --rdzv_backend c10d a.py",
+            8,
+        ),
     ],
 )  # fmt: skip
 def test_a_launcher_keeps_numbers_that_the_pods_do_not_have(
@@ -600,6 +619,14 @@ def test_a_program_has_as_many_gpus_as_its_srun_gives_it() -> None:
     made = job(script(*FOUR, body="srun -n1 a\nsrun -n1 --gres=gpu:2 b")).fields
     assert (made["command"], made["gpus"]) == ("a\nCUDA_VISIBLE_DEVICES=0,1 b", 4)
     assert job(script(*FOUR, body="srun -n1 --gres=gpu:2 b")).fields["gpus"] == 2
+
+
+@for_each(("options", "is_named"), [("--num_processes $(cat b)", True), ("", True), ("--num_processes 8", False)])
+def test_a_rendezvous_of_accelerate_without_a_known_number_of_processes_is_named(
+    options: str, *, is_named: bool
+) -> None:
+    _, found = read(script("-N 2", "--gres=gpu:4", body=f"srun accelerate launch {options} --rdzv_backend c10d a.py"))
+    assert any(one.message.startswith("`--rdzv_backend=c10d` is not carried: it needs") for one in found) is is_named
 
 
 PORTS = "port() { comm -23 <(seq 9) <(ss -Htan) | head -n 1; }\nP=$(port)"

@@ -65,6 +65,10 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
             NODES,
             "M=$(scontrol show hostnames $SLURM_NODELIST | head -n 1)\nsrun python a.py -m $M -r $SLURM_PROCID",
         ),
+        (
+            NODES,
+            "A=$(grep b c)\nsrun accelerate launch --gradient_accumulation_steps $A --num_machines 2 --rdzv_backend c10d a.py",
+        ),
         (("-N 2", "--ntasks-per-node=4"), "srun -l python a.py 'b c'"),
         (("-N 2", "--ntasks-per-node=1"), "mpirun -N 1 bash -c 'strings a'\nsrun --mpi=pmix ./put"),
         (("-N 2", "--ntasks-per-node=2"), "srun --ntasks-per-node=1 prepare\nsrun python a.py\nmpirun -np 2 b"),
