@@ -12,7 +12,7 @@ from gen.base import Diagnostic, Findings, as_mapping, at, follow, with_field, w
 from gen.base.repository.layout import JobFile
 from gen.base.yaml.source import source_of
 from gen.importers import ImportedJob, Original
-from gen.importers.comparison import cleaned
+from gen.importers.cleaning import cleaned
 from gen.importers.draft import place_of, text_of
 from gen.job.kinds import ALL_KINDS
 from gen.job.kinds.base import Job

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from gen.base import Findings, Location, Route, as_list, as_mapping, at, contained, follow, replaced, with_field
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import IMPORTERS, Fields, ImportedJob, Importer, ImportInput, Original
-from gen.importers.comparison import cleaned, without_defaults, without_unknown
+from gen.importers.cleaning import cleaned, without_unknown
+from gen.importers.comparison import without_defaults
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.container_names import with_names_in_job
 from gen.importers.manifests.objects import Item, Template, container_route, items, main_index, templates

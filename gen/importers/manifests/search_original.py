@@ -8,7 +8,8 @@ from typing import Final
 from gen.base import Findings, as_list, as_mapping, as_mappings, as_texts, at, regex, with_field
 from gen.base.codes.imports import NOT_CARRIED
 from gen.base.placeholders import TRIAL, parameters_in
-from gen.importers.comparison import cleaned, without_defaults
+from gen.importers.cleaning import cleaned
+from gen.importers.comparison import without_defaults
 from gen.importers.draft import texts_in
 from gen.importers.manifests.objects import Item, container_route, templates
 from gen.importers.manifests.pods import script_place, without_metadata

@@ -21,7 +21,7 @@ from gen.base import (
     quoted,
     regex,
 )
-from gen.importers.comparison import cleaned
+from gen.importers.cleaning import cleaned
 from gen.importers.draft import JobDraft, literal, texts_in, validated
 from gen.importers.manifests.objects import container_route, inside
 from gen.importers.manifests.placeholders import USUAL

@@ -15,7 +15,7 @@ from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, follow_instance, in_instance, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
 from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, source_text, sources
-from gen.importers.slurm.functions import BatchFunctions
+from gen.importers.slurm.file_outputs import BatchFiles
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.lines import without_indentation
 from gen.importers.slurm.options import OF_SBATCH, options_of
@@ -69,16 +69,14 @@ def _of_processes(text: str) -> tuple[str, bool]:
     return _PID.sub(lambda one: one[0] if one[1] or one[0][:2] == "$(" else f"${{{RUN_ID}}}", text), True
 
 
-class BatchCommands(BatchFunctions):
+class BatchCommands(BatchFiles):
     """Follows commands by their words. A subclass follows the constructs of the shell."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
         super().__init__(constants, in_task=in_task)
         self.behind = list[str]()  # words behind the redirection of the command of now
         self.drawn: dict[str, str] = {}  # exported random numbers, which the pod draws once
-        self.files: dict[str, tuple[str, Location]] = {}  # texts that the script writes, by path
         self.ids = set[str]()  # variables of the command with the process id of a program in the background
-        self.of_pod = dict[str, Location]()  # files that the pod writes, because only it knows their texts
         self.pushed: list[str] = []  # folders of `pushd`
         self.folder_before: str | None = None
         self._submitting: list[list[str]] = []  # words of `sbatch` in the values of the statement of now
@@ -187,45 +185,6 @@ class BatchCommands(BatchFunctions):
         for words in self._submitting:
             self.submit(self.place(node), words)
         self._submitting.clear()
-
-    def output_file(self, node: Node) -> tuple[str, str]:
-        """`>` or `>>`, with `&` if it has the errors, too, and the file of the output."""
-        redirects = [part for part in node.children if part.type == "file_redirect"]
-        for at, one in enumerate(redirects):
-            sign = next((part.type for part in one.children if not part.is_named), "")
-            number = "".join(self.text(part) for part in one.children if part.type == "file_descriptor")
-            path = next(iter(self.destinations(one)), "/dev/")
-            if ">" in sign and number in ("", "1") and not re.match(r"\d+$|/dev/", path):
-                both = "&" in sign or "2>&1" in map(self.text, redirects[at + 1 :])
-                return ("&" if both else "") + (">>" if ">>" in sign else ">"), self.local(
-                    self.value(path)
-                ).removeprefix("./")
-        return "", ""
-
-    def destinations(self, redirect: Node) -> list[str]:
-        """The words behind the sign of a redirection; the grammar splits them in front of some variables."""
-        parts: list[tuple[int, int]] = []
-        for one in redirect.children_by_field_name("destination"):
-            start = parts.pop()[0] if parts and parts[-1][1] == one.start_byte else one.start_byte
-            parts.append((start, one.end_byte))
-        return [self.bytes[start:end].decode("utf-8", "replace") for start, end in parts]
-
-    def is_read(self, path: str, start: int) -> bool:
-        """Whether the script has a path behind a byte, other than behind `>`."""
-        behind = self.bytes[start:].decode("utf-8", "replace")
-        return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
-
-    def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
-        """Note a line that the script writes into a file; None for unknown text."""
-        sign, path = output[0].removeprefix("&"), output[1]
-        if path in self.of_pod:
-            self.as_it_is(node)
-            return
-        if sign == ">>" and path in self.files and line is not None:
-            self.files[path] = self.files[path][0] + line, self.place(node)
-        elif path:
-            old = self.written.get(path, ("", self.place(node)))[0] if sign == ">>" else ""
-            self.written[path] = None if line is None or old is None else old + line, self.place(node)
 
     def sleeps(self, node: Node) -> bool:
         """Whether a loop waits for something, and ends when it has it."""

@@ -23,12 +23,11 @@ from gen.importers.slurm.containers import (
     mount_folders,
     report_runscripts,
 )
-from gen.importers.slurm.expansion import RUN_ID, START, is_known, marked, shown, source_text
+from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.images import image_files, named_images, options_of_steps
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import results_of, without_idle_separators
 from gen.importers.slurm.outside import (
-    expression_of_template,
     report_arguments,
     report_languages,
     with_values,
@@ -36,6 +35,15 @@ from gen.importers.slurm.outside import (
 )
 from gen.importers.slurm.placeholders import report_incomplete, report_placeholders, without_placeholders
 from gen.importers.slurm.programs import BETWEEN, Step, log_files
+from gen.importers.slurm.refusals import (
+    NEEDED_VALUES,
+    as_shown,
+    gives_up,
+    refuse_empty,
+    remedy_of_options,
+    report_template,
+    report_unread,
+)
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import (
     TEMPLATE,
@@ -64,9 +72,6 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
 _OF_CHECK: Final = "write the path of its program in the place of the check"
-_NEEDED_VALUES: Final = (
-    "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
-)
 
 
 class SlurmImporter(Importer):
@@ -114,7 +119,9 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     values |= unfinished
     place = Location(given.file)
     if not options and not TEMPLATE.search(text):
-        found.error(INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", _remedy(text))
+        found.error(
+            INVALID_COMMAND_LINE, place, "no `#SBATCH` line found before the first command", remedy_of_options(text)
+        )
         return None, lacking
     namespace = given.namespace_of("")
     if not namespace:
@@ -134,81 +141,30 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
     name_last_checks(script)
-    for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
-        if line.lstrip().startswith("#SBATCH"):
-            why = "Slurm ignores it behind the first command"
-            draft.drop(Location(given.file, number), f"`{line.strip()}`", why, "remove it")
+    _ignored_options(draft, text, start)
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
-    if _gives_up(script, found):
+    if gives_up(script, found):
         lacking.values += sorted(script.decided_by)
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
     own = " ".join(asked)  # the images, which have a finding
-    _report_template(draft, text)
+    report_template(draft, text)
     report_placeholders(draft, (one for one in marks if not (image or one.is_text) or one.text not in own))
     report_incomplete(draft, text, site, unfinished)
     _translate(draft, script, options, image, site, lacking, as_sweep=as_sweep)
     lacking.values += script.needed_values
     lacking.images = image_files(asked, script)
-    _unread(draft, script)
+    report_unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
 
-def _remedy(text: str) -> str:
-    """What to do about a file without `#SBATCH` lines."""
-    if re.search(r"(?m)^\s*sbatch\b.*<<", text):
-        return "write the script behind `sbatch <<` into a file of its own, and import that"
-    if re.search(r"(?m)^\s*sbatch\b(?:[^#\n]|\\\n)*--wrap\b", text):
-        return "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines"
-    return "name a script with `#SBATCH` lines before its first command"
-
-
-def _as_shown(text: str) -> str:
-    """A text of the script, as findings show it."""
-    return text.replace(START, ".").replace(f"${RUN_ID}", "{{ run.id }}")
-
-
-def _gives_up(script: BatchScript, found: Findings) -> bool:
-    """Report that the script ends before it starts a program."""
-    if script.ended is None or script.steps:
-        return False
-    place, said = script.ended
-    what = f"the script ends here without a program{': ' * bool(said)}{_as_shown(said)}"
-    _refuse_empty(script, place, what, _NEEDED_VALUES, found)
-    return True
-
-
-def _refuse_empty(script: BatchScript, place: Location, what: str, hint: str, found: Findings) -> None:
-    """Report that a script starts no program of its own."""
-    if script.submitted and not script.fails:
-        names, place = ", ".join(f"`{one}`" for one in script.submitted), next(iter(script.submitted.values()))
-        what, hint = f"the script only starts other jobs: {names[:200]}", "import their scripts instead"
-    found.error(INVALID_COMMAND_LINE, place, what, hint)
-
-
-def _report_template(draft: JobDraft, text: str) -> None:
-    """Report the first expression of a template."""
-    if (match := expression_of_template(text)) is not None:
-        hint = "write it with the tool of the template first, and import the result"
-        what = f"the script is a template: `{cut(match[0])}` has no value"
-        draft.cannot_run(Location(draft.place.file, text.count("\n", 0, match.start()) + 1), what, hint)
-
-
-def _unread(draft: JobDraft, script: BatchScript) -> None:
-    """Report the parts of the script that gen has not read."""
-    if script.cut is not None:
-        hint = "write the loop into a file of the image, and import a script that starts it"
-        draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
-    if script.unreadable is not None:
-        draft.cannot_run(*script.unreadable)
-    if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
-        place, said = script.ended
-        why = f": {_as_shown(said)}" if said else ""
-        draft.cannot_run(place, f"the script ends here with an error{why}", _NEEDED_VALUES)
-    elif script.ended is not None and script.fails:
-        what, why = "the error at the end of the script", "the job succeeds if its last program does"
-        draft.drop(script.ended[0], what, why, "remove `exit`, or write it into `command`")
+def _ignored_options(draft: JobDraft, text: str, start: int) -> None:
+    """Report the `#SBATCH` lines behind the first command, which is at a line from 0."""
+    for number, line in enumerate(without_heredocs(text).split("\n")[start:], start + 1):
+        if line.lstrip().startswith("#SBATCH"):
+            why = "Slurm ignores it behind the first command"
+            draft.drop(Location(draft.place.file, number), f"`{line.strip()}`", why, "remove it")
 
 
 def _translate(
@@ -237,14 +193,14 @@ def _translate(
     starts_none = all(script.only_prepares(one) for one in runs)
     left = () if starts_none and script.submitted else script.left  # of a job that is written
     for one in dict.fromkeys(one for one in left if not one.of_pods):
-        draft.drop(one.place, _as_shown(one.what), one.why, one.hint)
+        draft.drop(one.place, as_shown(one.what), one.why, one.hint)
     mounts = [one.value for one in of_step if one.name == "container-mounts"] + [one for one, _ in script.mounts]
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.copies)]
     if starts_none:
         place, check = script.unseen or (draft.place, "")
         what = f"the script starts no program{f', because gen does not see the file of `{cut(check)}`' * bool(check)}"
-        _refuse_empty(script, place, what, _OF_CHECK if check else _NEEDED_VALUES, draft.found)
+        refuse_empty(script, place, what, _OF_CHECK if check else NEEDED_VALUES, draft.found)
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))
@@ -333,7 +289,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
     script.files |= written.files
     script.left += written.left
     for place, what, hint in written.missing:
-        draft.cannot_run(place, _as_shown(what), remedy_of_file(script, place, hint))
+        draft.cannot_run(place, as_shown(what), remedy_of_file(script, place, hint))
     return without_mount_values(script, runs)
 
 

@@ -62,7 +62,7 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run], of_pod: Mapping[str, L
         is_needed = any(path in word for path in outside for word in used) if program == "mkdir" else is_needed
         is_needed = is_needed or (program in _OF_FILES and not files.isdisjoint(_operands(one)))
         if one.text or one.words[:1] in (*OF_SHELL, *_BETWEEN):
-            is_needed = not files.isdisjoint(_written(one))
+            is_needed = not files.isdisjoint({*_written(one)} - of_pod.keys())
         if program and is_needed:
             draft.drop(one.place, f"`{program[:40]}` on the workers", _OF_LAUNCHER, _ON_WORKERS)
         made |= dict.fromkeys(filter(is_outside, _made(one, program)), program)

@@ -13,7 +13,8 @@ import yaml
 from gen.base import follow
 from gen.base.findings import Findings, Severity
 from gen.importers import IMPORTERS, ImportInput
-from gen.importers.comparison import aligned, cleaned
+from gen.importers.cleaning import cleaned
+from gen.importers.comparison import aligned
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove
 from tests.cases import for_each

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gen.base import follow
-from gen.importers.comparison import cleaned
+from gen.importers.cleaning import cleaned
 from gen.importers.draft import check_text, text_of
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, judge, overlay_text, prove, report_proof

@@ -67,7 +67,7 @@ def compared(root: Path, text: str, changed: dict[str, Any] | None = None, **giv
         ),
         (
             NODES,
-            "A=$(grep b c)\nsrun accelerate launch --gradient_accumulation_steps $A --num_machines 2 --rdzv_backend c10d a.py",
+            "A=$(grep b c)\nsrun accelerate launch --gradient_clipping $A --num_machines 2 --rdzv_backend c10d a.py",
         ),
         (("-N 2", "--ntasks-per-node=4"), "srun -l python a.py 'b c'"),
         (("-N 2", "--ntasks-per-node=1"), "mpirun -N 1 bash -c 'strings a'\nsrun --mpi=pmix ./put"),

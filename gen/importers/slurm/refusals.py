@@ -1,0 +1,74 @@
+"""Scripts that start no program, or end before it, and parts that gen cannot read: the reasons and the remedies."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from gen.base import Findings, Location
+from gen.base.codes.imports import INVALID_COMMAND_LINE
+from gen.importers.draft import JobDraft
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.expansion import RUN_ID, START
+from gen.importers.slurm.outside import expression_of_template
+from gen.importers.slurm.script import BatchScript
+
+NEEDED_VALUES: Final = (
+    "give the values that it needs with `--define NAME=VALUE`; `--define 1=VALUE` is the first argument"
+)
+
+
+def remedy_of_options(text: str) -> str:
+    """What to do about a file without `#SBATCH` lines."""
+    if re.search(r"(?m)^\s*sbatch\b.*<<", text):
+        return "write the script behind `sbatch <<` into a file of its own, and import that"
+    if re.search(r"(?m)^\s*sbatch\b(?:[^#\n]|\\\n)*--wrap\b", text):
+        return "write the command of `--wrap` into a script, with the options of `sbatch` as `#SBATCH` lines"
+    return "name a script with `#SBATCH` lines before its first command"
+
+
+def as_shown(text: str) -> str:
+    """A text of the script, as findings show it."""
+    return text.replace(START, ".").replace(f"${RUN_ID}", "{{ run.id }}")
+
+
+def gives_up(script: BatchScript, found: Findings) -> bool:
+    """Report that the script ends before it starts a program."""
+    if script.ended is None or script.steps:
+        return False
+    place, said = script.ended
+    what = f"the script ends here without a program{': ' * bool(said)}{as_shown(said)}"
+    refuse_empty(script, place, what, NEEDED_VALUES, found)
+    return True
+
+
+def refuse_empty(script: BatchScript, place: Location, what: str, hint: str, found: Findings) -> None:
+    """Report that a script starts no program of its own."""
+    if script.submitted and not script.fails:
+        names, place = ", ".join(f"`{one}`" for one in script.submitted), next(iter(script.submitted.values()))
+        what, hint = f"the script only starts other jobs: {names[:200]}", "import their scripts instead"
+    found.error(INVALID_COMMAND_LINE, place, what, hint)
+
+
+def report_template(draft: JobDraft, text: str) -> None:
+    """Report the first expression of a template."""
+    if (match := expression_of_template(text)) is not None:
+        hint = "write it with the tool of the template first, and import the result"
+        what = f"the script is a template: `{cut(match[0])}` has no value"
+        draft.cannot_run(Location(draft.place.file, text.count("\n", 0, match.start()) + 1), what, hint)
+
+
+def report_unread(draft: JobDraft, script: BatchScript) -> None:
+    """Report the parts of the script that gen has not read."""
+    if script.cut is not None:
+        hint = "write the loop into a file of the image, and import a script that starts it"
+        draft.cannot_run(script.cut, "the script starts too many programs for one command, and gen stops here", hint)
+    if script.unreadable is not None:
+        draft.cannot_run(*script.unreadable)
+    if script.ended is not None and re.fullmatch(r"-?\d+", script.fails):
+        place, said = script.ended
+        why = f": {as_shown(said)}" if said else ""
+        draft.cannot_run(place, f"the script ends here with an error{why}", NEEDED_VALUES)
+    elif script.ended is not None and script.fails:
+        what, why = "the error at the end of the script", "the job succeeds if its last program does"
+        draft.drop(script.ended[0], what, why, "remove `exit`, or write it into `command`")
