@@ -236,8 +236,13 @@ class Reader:
         template = self.pipeline.templates.get(name)
         self._tasks += 1
         full = len(self.calls) >= _MAX_CALLS or self._tasks > _MAX_TASKS
+        if name in scope.above and self.calls and template is not None:
+            what, last = f"the loop of template `{name}`, which calls itself,", next(reversed(self.calls.values()))
+            lost = Loss(what=what, reason="loop", task=task, route=route)
+            self.calls[last.name] = replace(last, lost=(*last.lost, lost))
+            return _Ends(last=scope.needs, every=())
         if template is None or name in scope.above or full:
-            why = "too many steps, or a template that calls itself,"
+            why = "it is a loop of" if name in scope.above else "too many steps before"
             if template is None:
                 why = "`components` has no" if "" in self.pipeline.templates else "unknown template,"
             self.left[f"task `{task}` is not carried: {why} `{name}`", route or self.pipeline.route] = []
@@ -249,8 +254,7 @@ class Reader:
     def _leaf(self, leaf: graph.Leaf, task: str, scope: _Scope) -> _Ends:
         name = self._free(task, scope.path)
         retries = scope.retries if scope.retries is not graph.NO_RETRIES else leaf.retries
-        values = {**leaf.defaults, **scope.values}
-        parameters = self.pipeline.parameters
+        values, parameters = {**leaf.defaults, **scope.values}, self.pipeline.parameters
         leaf = on_kubernetes(leaf, Around(values=scope.around, absent=scope.absent, parameters=parameters))
         metadata = {uri: known for uri, known in self._imported.items() if known is not None}
         words, made = leaf.words, with_files(leaf, self._folder(name, task), values, parameters, metadata)
@@ -267,8 +271,7 @@ class Reader:
             if key.startswith(ARTIFACT) and set(every := graph.items_of(value) or [value]) & self._imported.keys()
         }
         lost_here = [*lost_of_function(leaf.files, leaf.words, leaf.component, uris, imported)]
-        lost_here += lost_files(words, leaf.files, leaf.pod, uris)
-        lost_here += lost_uris(words, leaf.files, uris, self._moved)
+        lost_here += [*lost_files(words, leaf.files, leaf.pod, uris), *lost_uris(words, leaf.files, uris, self._moved)]
         self.calls[name] = Call(
             name=name,
             task=task,
@@ -289,9 +292,7 @@ class Reader:
         return _Ends(last=(name,), every=(name,), artifacts=made_here)
 
     def _free(self, wanted: str, path: tuple[str, ...]) -> str:
-        """A name of a step after `wanted`, which no other has: of a task that several groups have, after the task of
-        its group.
-        """
+        """A name of a step after `wanted`, which no other has; of a task of several groups, after that of its group."""
         base = label(self._only or wanted, "step")
         self._homes.setdefault(base, set()).add(path)
         if base in self._several and path:
@@ -406,7 +407,6 @@ class Reader:
             parts = {key: given[key] for key in task.selected if values.get(key) != given.get(key)}
             own = {**inner.values, **{key: values[key] for key in parts}}
             condition = graph.with_item(graph.with_values(task.condition, own), item)
-            status = graph.status_in(condition)
             true = graph.holds(graph.with_defaults(condition, self.pipeline.parameters))
             shown = graph.in_ir(condition) if "" in self.pipeline.templates else condition
             names = graph.PARAMETER.findall(graph.with_values(task.condition, {**inner.values, **parts}))
@@ -418,7 +418,7 @@ class Reader:
                 continue
             if true and names:
                 self.decided[f"the condition `{shown}` of task `{task.name}`", IS_TRUE, task.route] = names
-            starts = status if needs else None
+            starts = graph.status_in(condition) if needs else None
             unknown = (of_task(lost_condition(shown)),) if condition and starts is None and true is None else ()
             scope = replace(inner, values=values, around=inner.values, item=item, needs=needs, when=starts or when)
             scope = replace(scope, unset=task.unset, retries=task.retries, lost=(*lost, *unknown))

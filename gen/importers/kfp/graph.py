@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct, field
 
-from gen.base import Route, as_list, as_mapping, at, regex
+from gen.base import Location, Route, as_list, as_mapping, at, follow, regex
+from gen.importers.draft import texts_in
 from gen.importers.kfp.losses import PRINTED, Loss
 from gen.kubernetes.objects import Body
 
@@ -238,6 +239,16 @@ def comment_of(pipeline: Pipeline) -> str:
     """The comment above the job of a pipeline."""
     name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
     return f"Imported from the pipeline {name or 'without a name'}."
+
+
+def placed(
+    document: object, start: Route, values: Mapping[str, str], place: Callable[[Route], Location]
+) -> dict[str, Location]:
+    """The place of the first text below a route with a placeholder, by it, and by the name of its parameter."""
+    texts = [*texts_in(follow(document, start), start)] if "templates" in start else []
+    filled = [(route, with_values(text, values)) for route, text in reversed(texts)]
+    forms = (PLACEHOLDER, PARAMETER)
+    return {one: place(route) for route, text in filled for form in forms for one in form.findall(text)}
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:

@@ -17,6 +17,7 @@ from gen.base import Diagnostic, Findings, Location, Route, at, follow, regex, w
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal, with_object
+from gen.importers.kfp import graph
 from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
 from gen.importers.kfp.calls import Call, Reader, claim_of, pipeline_name, with_quoted
 from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, on_platform, volume_of, with_config, with_volumes
@@ -33,6 +34,7 @@ from gen.importers.kfp.losses import (
     of_steps,
     remedy_of_left,
     with_escapes,
+    with_places,
 )
 from gen.importers.kfp.parts import Part, parts_of
 from gen.importers.manifests.container_names import with_names_of_steps
@@ -162,7 +164,7 @@ def _steps(every: Sequence[CallJobs], found: Findings) -> list[_Step]:
                 part=part,
                 needs=needs,
                 when=call.when if needs else "succeeded",
-                lacks=made.obstacles,
+                lacks=(*made.obstacles, *(one for one in part.obstacles if one.place != made.place)),
                 is_known=bool(call.leaf.manifest) or part.job.name != call.name,
             )
             for name, part in zip(own, made.parts, strict=True)
@@ -328,8 +330,7 @@ def _imported(
     every = []
     calls, limit = reader.read(), number_of(at(read.documents[number], *pipeline.route, LIMIT))
     if limit and len(calls) == 1 and calls[0].leaf.pod and not calls[0].retries.limit:
-        leaf = replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit))
-        calls = [replace(calls[0], leaf=leaf)]
+        calls = [replace(calls[0], leaf=replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit)))]
         pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != LIMIT))
     values = {match[0] for call in calls for text in call.values.values() for match in OUTPUT.finditer(text)}
     calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf.component, one.task, values))) for one in calls]
@@ -339,11 +340,14 @@ def _imported(
         every_place.append(place)
         said.append((call.name, own := Findings()))
         executor = (*PLATFORM, *call.route[-4:-1])
-        places = {name: of_setting((*executor, setting)) for name, setting in call.leaf.set_by.items()}
+        places = graph.placed(read.documents[number], call.route, call.values, partial(read.place, number)) | {
+            name: of_setting((*executor, setting)) for name, setting in call.leaf.set_by.items()
+        }
         parts = parts_of(call, given, place, pipeline.parameters, own, places)
         waited, jobs = any(call.name in one.needs for one in calls), [one.job for one in parts]
         ends = lost_ends(follow(read.documents[number], call.route[:-1]), jobs, waited=waited)
-        every.append(CallJobs(call=replace(call, lost=(*call.lost, *ends)), place=place, parts=parts))
+        lost = with_places((*call.lost, *ends), call.route, read.documents[number])
+        every.append(CallJobs(call=replace(call, lost=tuple(lost)), place=place, parts=parts))
     found.extend(of_steps(said, several=sum(len(made.parts) for made in every) > 1))
     mounted = {name for made in every for part in made.parts for name in part.job.overlay.get("volumes", {})}
     claims = {one.name: claim_of(one, pipeline.parameters) for one in reader.calls.values() if one.leaf.claim}
@@ -423,7 +427,7 @@ def _report(
     made: CallJobs,
     claims: Mapping[str, Mapping[str, str]],
     mounted: set[str],
-    place_of: Callable[[Route], Location],
+    place_of: Callable[..., Location],
     known: dict[Loss, Diagnostic],
     found: Findings,
 ) -> Iterator[Diagnostic]:
@@ -441,9 +445,8 @@ def _report(
         return
     for lost in dict.fromkeys(call.lost):
         if lost not in known:
-            whose, place = f"step `{call.task}`", made.place
-            if lost.task:
-                whose, place = f"task `{lost.task}`", place_of(lost.route)
+            whose = f"task `{lost.task}`" if lost.task else f"step `{call.task}`"
+            place = place_of(lost.route, key=not lost.task) if lost.route else made.place
             code = CANNOT_RUN if lost.needed else NOT_CARRIED
             found.warning(code, place, f"{lost.what} of {whose} is not carried", HINTS[lost.reason])
             known |= {lost: found.items[-1]} if lost.task else {}

@@ -72,7 +72,15 @@ class Loss(Struct, frozen=True, kw_only=True):
     task: str = ""
     """The task that has it, with all of its steps; empty for the step itself."""
     route: Route = ()
-    """Route of that task."""
+    """Route of that task, or of the field of the template."""
+
+
+def with_places(losses: Iterable[Loss], template: Route, document: object) -> Iterator[Loss]:
+    """The losses of a step, with the routes of the fields that its template has. `template` is a route in it."""
+    size = template.index("templates") + 2 if "templates" in template else len(template)
+    for one in losses:
+        route = (*template[:size], *one.what.strip("`").split("."))
+        yield one if one.task or follow(document, route) is None else replace(one, route=route)
 
 
 _FILES: Final = frozenset({"arguments.artifacts", "inputs.artifacts", "outputs"})

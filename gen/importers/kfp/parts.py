@@ -148,7 +148,7 @@ class _Known(Struct, frozen=True, kw_only=True):
             else:
                 why, hint = graph.why_unknown(unknown, of_name=self.names)
                 message = f"{what} is not carried: {why}"
-            found.warning(NOT_CARRIED, self.place, message, hint)
+            found.warning(NOT_CARRIED, self.places.get(unknown, self.place), message, hint)
             self.unknown[unknown] = replace(found.items[-1], code=CANNOT_RUN.name)
         return graph.PLACEHOLDER.sub(lambda match: _name_of(match[0]), text)
 
@@ -207,7 +207,8 @@ def parts_of(
     jobs = _jobs(known, own)
     texts = json.dumps([one.fields for one in jobs])
     lacks = {replace(one, code=NOT_CARRIED.name): one for name, one in known.unknown.items() if _name_of(name) in texts}
-    found.extend(lacks.get(item, replace(item, place=place)) for item in own)
+    kept = {replace(one, code=NOT_CARRIED.name) for one in known.unknown.values()}
+    found.extend(lacks.get(item, item if item in kept else replace(item, place=place)) for item in own)
     used = [name for name in _used(call, parameters) if name not in known.secrets.values()]
     marks = {name: _MARK.format(number) for number, name in enumerate(used)}
     carried: dict[str, str] = {}

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput, renders
@@ -136,7 +137,7 @@ def test_a_step_waits_for_what_a_step_without_a_job_waits_for() -> None:
         ({"depends": "a.AnySucceeded"}, "the condition `a.AnySucceeded` of task `b` is not carried"),
         ({"when": "{{workflow.parameters.p}} == yes"}, "task `b` is left out: its condition `{{work"),
         ({"template": "?"}, "task `b` is not carried: unknown template, `?`"),
-        ({"template": "dag"}, "task `b` is not carried: too many steps, or a template that calls itself, `dag`"),
+        ({"template": "dag"}, "the loop of template `dag`, which calls itself, of task `b` is not carried"),
         ({"hooks": {"exit": {}}}, "`hooks` of task `b` is not carried"),
         ({"arguments": {"artifacts": [1]}}, "`arguments.artifacts` of task `b` is not carried"),
     ],
@@ -768,3 +769,27 @@ def test_other_ends_than_those_of_the_object_are_reported(
     _, found = read(workflow(dag(task("train"), task("look", **order)), train, program("look")))
     ends = [(one.code, one.message) for one in found if "Condition" in one.message or CREATED in one.message]
     assert ends == ([(expected[0], f"{expected[1]} of step `train` is not carried")] if expected else [])
+
+
+def test_a_template_that_calls_itself_is_a_loop() -> None:
+    (job,), found = read(workflow(dag(task("a", "x"), task("b", "dag", dependencies=["a"])), program("x")))
+    message = "the loop of template `dag`, which calls itself, of task `b` is not carried"
+    assert ([one.message for one in found], [one.message for one in job.obstacles]) == ([message], [message])
+    jobs, found = read(workflow(dag(task("b", "dag"))))
+    assert not jobs
+    assert "task `b` is not carried: it is a loop of `dag`" in [one.message for one in found]
+
+
+def test_findings_of_a_template_are_at_their_own_lines() -> None:
+    step = {
+        "name": "x",
+        "inputs": {"artifacts": [{"name": "in", "path": "/in"}]},
+        "container": {"image": "r/x:1", "command": ["run", "{{workflow.parameters.rate}}"]},
+        "outputs": {"parameters": [{"name": "out", "valueFrom": {"path": "/out"}}]},
+    }
+    text = yaml.safe_dump(workflow(dag(task("a", "x"), task("b", "x")), step), sort_keys=False)
+    (job,) = IMPORTERS["kfp"]().read(ImportInput(file="p.yaml", text=text, otherwise="team"), found := Findings())
+    lines = text.splitlines()
+    shown = {lines[one.place.line - 1].strip() for one in found if "of step `a`" in one.message}
+    assert shown == {"artifacts:", "outputs:", "- '{{workflow.parameters.rate}}'"}
+    assert {one.step: len(one.lacks) for one in job.originals} == {"a": 2, "b": 2}
