@@ -25,7 +25,7 @@ from gen.base.codes.imports import INVALID_MANIFEST
 from gen.importers import ImportInput
 from gen.kubernetes.facts.base import ANY_ITEM, ANY_KEY, Nodes, Pattern, PodSet, Resource, Wildcard
 from gen.kubernetes.facts.pods import matches
-from gen.kubernetes.manifests.read import Manifests, read_manifests
+from gen.kubernetes.manifests.read import OF_HELM, Manifests, read_manifests
 from gen.kubernetes.objects import Body
 
 MAX_DEPTH: Final = 8
@@ -134,8 +134,10 @@ def _read(raw: bytes, file: str, found: Findings) -> Manifests | None:
     text = raw.decode("utf-8", "replace")
     if own.failed() and (control := _OF_HELM.search(text)):
         place = Location(file, text.count("\n", 0, control.start(1)) + 1)
-        hint = "render it first, for example with `helm template`, and import the result"
-        found.error(INVALID_MANIFEST, place, "the file is a template of Helm", hint)
+        is_helm = OF_HELM.search(text) is not None
+        how = "for example with `helm template`" if is_helm else "with the program that it belongs to"
+        what = "a template of Helm" if is_helm else "a Go template"
+        found.error(INVALID_MANIFEST, place, f"the file is {what}", f"render it first, {how}, and import the result")
         return None
     if own.failed() and _BARE.search(text):
         own = Findings()

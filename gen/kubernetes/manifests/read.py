@@ -378,10 +378,16 @@ def read_manifests(raw: bytes, file: str, found: Findings) -> Manifests | None:
 _HELM: Final = regex(r"\{\{-?\s*(?:[.$][A-Za-z]|(?:if|else|end|range|with|define|include|template|toYaml|tpl)\b)")
 
 
+OF_HELM: Final = regex(r"\{\{[^{}\n]*(?:\.(?:Values|Release|Chart|Capabilities)\b|\b(?:include|toYaml|tpl|n?indent)\b)")
+"""What only templates of Helm have, and other Go templates do not."""
+
+
 def _of_helm(text: str) -> tuple[str, str] | None:
-    """The message and remedy for a file that cannot be read because it is a template of Helm."""
+    """The message and remedy for a file that cannot be read because it is a template of Helm, or another one of Go."""
     if _HELM.search(text) is None:
         return None
+    if OF_HELM.search(text) is None:
+        return "a Go template is not YAML until it is rendered", "render it first, and validate the result"
     return "a template of Helm is not YAML until it is rendered", "run `helm template` first, and validate its output"
 
 

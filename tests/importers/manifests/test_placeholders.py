@@ -303,10 +303,11 @@ def test_a_placeholder_of_a_value_that_is_not_carried_is_no_obstacle() -> None:
     assert [one.hint.partition(",")[0] for one in job.obstacles] == ["replace it in the patch"]
 
 
-def test_charts_are_refused() -> None:
-    jobs, found = from_template("{{- if .Values.on }}\napiVersion: batch/v1\n{{- end }}\n")
+@for_each(("test", "what"), [(".Values.on", "a template of Helm"), (".UseKueue", "a Go template")])
+def test_templates_with_conditions_are_refused(test: str, what: str) -> None:
+    jobs, found = from_template(f"{{{{- if {test} }}}}\napiVersion: batch/v1\n{{{{- end }}}}\n")
     assert not jobs
-    assert (found[0].place.line, found[0].message) == (1, "the file is a template of Helm")
+    assert (found[0].place.line, found[0].message) == (1, f"the file is {what}")
 
 
 @for_each(

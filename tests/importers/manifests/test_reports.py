@@ -673,3 +673,15 @@ def test_objects_with_one_name(repo: Repository, namespace: str | None, remedy: 
     hints = [item.hint for item in report.findings]
     assert (code, len(hints)) == ((1, 1) if remedy else (0, 0))
     assert all(hint.startswith(remedy) for hint in hints)
+
+
+RETAINED = {"retentionPolicy": {"whenDeleted": "Retain"}}
+
+
+@for_each(("more", "end"), [({}, "are deleted with the run"), (RETAINED, "stay, and the run cannot be created again")])
+def test_why_claims_of_a_set_have_no_patch(more: dict[str, Any], end: str) -> None:
+    template = {"metadata": {"name": "a"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    body = deepcopy(EQUAL["jobset"])
+    body["spec"]["volumeClaimPolicies"] = [{"templates": [template], **more}]
+    ((why,),) = proof_of(body).refused.values()
+    assert why.endswith(f"these claims {end}")

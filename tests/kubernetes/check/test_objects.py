@@ -258,6 +258,7 @@ _MPI = (
             "a template of Helm",
             "run `helm template` first, and validate its output",
         ),
+        ("a: {{.Name}}\n", "a Go template is not YAML", "render it first, and validate the result"),
         ("a: {{ b }}\n", "invalid key", "quote the key"),
     ],
 )

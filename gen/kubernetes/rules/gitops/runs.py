@@ -164,7 +164,9 @@ def owned_claim(view: ObjectView) -> Faults:
     """A run creates its own claims, which are deleted with it."""
     for index, policy in enumerate(view.spec.get("volumeClaimPolicies") or ()):
         if policy.get("templates"):
-            yield Fault(("spec", "volumeClaimPolicies", index), "these claims are deleted with the run")
+            stay = at(policy, "retentionPolicy", "whenDeleted") == "Retain"
+            end = "stay, and the run cannot be created again" if stay else "are deleted with the run"
+            yield Fault(("spec", "volumeClaimPolicies", index), f"these claims {end}")
     for index, volume in enumerate(view.spec.get("volumes") or ()):
         if volume.get("volumeClaim") is not None:
             yield Fault(("spec", "volumes", index, "volumeClaim"), "this claim is deleted with the run")
