@@ -113,7 +113,8 @@ def _report_own(draft: JobDraft, name: str, value: str, place: Location, runs: S
         or not is_known(value)
         or name not in OF_KIND
     )
-    is_read = any(one.words and one.words[:1] not in BETWEEN and one.launcher is None for one in runs)
+    others = (one for one in runs if one.launcher is None and name not in dict(one.numbers))
+    is_read = any(one.words and one.words[:1] not in BETWEEN for one in others)
     if is_read and not is_same and draft.fields["kind"] != "mpi":
         hint = "pass it to the program as an argument, if it needs it"
         draft.drop(place, f"the value `{cut(value)}` of `{name}`", "a pod has one of its own, or none", hint)

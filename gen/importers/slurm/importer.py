@@ -12,7 +12,7 @@ from gen.base import Findings, Location, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
-from gen.importers.slurm import exports, launcher_pod, processes, rank_shells, reports, shells, steps
+from gen.importers.slurm import exports, launcher_pod, pod_numbers, processes, rank_shells, reports, shells, steps
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -211,7 +211,7 @@ def _translate(
     started = rank_shells.in_own_shells(started) if draft.fields["kind"] == "mpi" else started
     steps.report_parts(draft, started)
     runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
-    runs = [processes.with_numbers(draft, one) for one in runs]
+    runs = [pod_numbers.with_numbers(draft, one) for one in runs]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     runs = exports.variables(draft, script, runs)

@@ -47,7 +47,6 @@ from gen.importers.slurm.steps import (
     parts_of,
     without_set,
 )
-from gen.job.kinds import ALL_KINDS
 from gen.job.launchers import base, deepspeed, mpirun
 
 _OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
@@ -314,23 +313,6 @@ def _run_together(runs: Sequence[Run]) -> bool:
     return False
 
 
-def with_numbers(draft: JobDraft, run: Run) -> Run:
-    """A program without a launcher, with the ranks and numbers of processes in front of it that its pod lacks."""
-    kind, several = draft.fields["kind"], "workers" in draft.fields
-    if kind == "mpi" or run.text or run.launcher is not None:
-        return run
-    workers, rank = str(draft.fields.get("workers", 1)), marked("$RANK")
-    of_pod = {"RANK": rank, "WORLD_SIZE": workers, "NODE_RANK": rank, "NNODES": workers} if several else {}
-
-    def differs(name: str, value: str) -> bool:
-        if name in RENDEZVOUS:
-            return several and value in ("localhost", "127.0.0.1")
-        lacks = f"PET_{name}" in ALL_KINDS[kind].reserved_env
-        return name in OF_KIND and (lacks or value != of_pod.get(name))
-
-    return replace(run, numbers=tuple(one for one in run.assigned if differs(*one)))
-
-
 def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
     """Set the kind and its sizes if a program needs MPI. Returns the sizes that its launchers give."""
     slots = {without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
@@ -375,7 +357,7 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
     made: list[Run] = []
     for run in runs:
         given = ((name, str(one)) for name, one in {**outer, **run.exported}.items() if one != now.get(name))
-        left = ((name, one) for name, one in given if not ({name} & dict(run.assigned).keys() or _reads_none(run)))
+        left = ((name, one) for name, one in given if not ({name} & dict(run.assigned).keys() or reads_none(run)))
         pairs = [*left, *((name, one) for name, one in alone.items() if run is runs[-1])]
         own = tuple((name, one) for name, one in pairs if _is_own(name, one, script, run, runs))
         others = [(name, one) for name, one in pairs if name not in {**dict(own), **last, **lost}]
@@ -399,7 +381,7 @@ def with_own_variables(draft: JobDraft, script: BatchScript, runs: list[Run]) ->
     return made
 
 
-def _reads_none(run: Run) -> bool:
+def reads_none(run: Run) -> bool:
     """Whether a program reads no variables."""
     return run.words[:1] in BETWEEN or bool({*run.words[:1]} & OF_FILES)
 
@@ -410,7 +392,7 @@ def _is_own(name: str, value: str, script: BatchScript, run: Run, runs: Sequence
     of_machines = is_of_machines(name) and not selects_gpus(name, value)
     if of_kind or of_machines or name in script.secrets or is_part(name, value, script, [run]):
         return False
-    others = [one for one in runs if one.exported.get(name) == value and not _reads_none(one)]
+    others = [one for one in runs if one.exported.get(name) == value and not reads_none(one)]
     single = len(others) == 1 or "$(" not in value.replace("$(hostname)", "").replace("$((", "")
     return is_known(value.replace(RUN, "")) or (single and is_of_pod(value.replace("$(", "("), script.from_text))
 

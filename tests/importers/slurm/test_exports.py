@@ -67,10 +67,11 @@ def test_a_number_in_a_file_is_not_a_secret() -> None:
     assert job(script("-N 1", body="NUM_TOKENS=$(cat ~/n)\na $NUM_TOKENS")).fields["command"] == "a $(cat ~/n)"
 
 
-@for_each(("value", "named"), [("2", False), ("$SLURM_NNODES", False), ("3", True)])
-def test_a_number_of_pods_that_the_pods_have_is_not_reported(value: str, named: bool) -> None:
-    _, found = read(script("-N 2", "--ntasks-per-node=1", body=f"export NNODES={value}\nsrun python a.py"))
-    assert any("of `NNODES` is not carried" in one.message for one in found) == named
+@for_each(("value", "command"), [("2", "python a.py"), ("$SLURM_NNODES", "python a.py"), ("3", "NNODES=3 python a.py")])
+def test_a_number_of_pods_is_in_front_of_a_program_if_the_pods_have_another_one(value: str, command: str) -> None:
+    made, found = read(script("-N 2", "--ntasks-per-node=1", body=f"export NNODES={value}\nmkdir b\nsrun python a.py"))
+    assert made[0].fields["command"] == f"mkdir b\n{command}"
+    assert not any("of `NNODES` is not carried" in one.message for one in found)
 
 
 def test_the_numbers_of_nodes_are_for_programs_of_torchrun_too() -> None:

@@ -125,7 +125,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             4,
             "the value `6379` of `MASTER_PORT` is not carried: a pod has",
         ),
-        (NODE, "export A=1 WORLD_SIZE=4\npython a", 4, "the value `4` of `WORLD_SIZE` is not carried"),
+        (NODE, "export A=1 RANK=4\npython a", 4, "the value `4` of `RANK` is not carried"),
         (("-J <job-name>",), "a", 2, "the name `<job-name>` is not carried: it is a placeholder"),
         (NODE, "unset HF_HOME\na", 4, "`unset HF_HOME` is not carried: the image of the job may set it"),
         (NODE, "srun bash -c 'unset A LD_PRELOAD; a'", 4, "`unset LD_PRELOAD` is not carried"),
