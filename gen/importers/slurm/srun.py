@@ -14,7 +14,7 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.expansion import CLOSE, OPEN, marked, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, marked, source_text, sources
 from gen.importers.slurm.lines import command_at
 from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
@@ -250,6 +250,11 @@ def lost_options(others: Iterable[Sequence[Option]], own: Iterable[Option]) -> I
         if one.name in ("time", "constraint"):
             why, hint = "it is that of one program", "write it as `#SBATCH`, if the job needs it"
         yield DroppedPart(one.place, f"`--{one.name}`", why, hint)
+
+
+def without_only_node(options: Sequence[Option], nodes: int) -> list[Option]:
+    """The options of an `srun` without the name of the only node, as far as a value of the script has it."""
+    return [one for one in options if one.name != "nodelist" or nodes > 1 or one.value not in (ADDRESS, NODES)]
 
 
 def gpus_of_step(step: Step) -> int:

@@ -17,6 +17,7 @@ from gen.base import Findings, names, regex
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.background import with_plain_waits
 from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.host_names import without_suffixes
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
 from gen.importers.slurm.outside import report_unset, without_variables
@@ -49,6 +50,7 @@ from gen.importers.slurm.srun import (
     on_each_node,
     tasks_of,
     with_export,
+    without_only_node,
     without_srun,
 )
 from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
@@ -106,7 +108,7 @@ def runs_of(
         inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
             known, rest = options_of(without_variables(step.options), step.place, found)
-            known = with_named_image(known, images)
+            known = with_named_image(without_only_node(known, layout.nodes), images)
             report_unset(script, known, GIVEN)
             script.left += [*changed_sizes(step, script.constants), *options_in_variables(script, step)]
             tasks = tasks_of(known, layout)
@@ -133,7 +135,7 @@ def runs_of(
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
     runs = [replace(one, text=without_srun(one.text)) for one in runs] if layout.tasks == 1 else runs
-    runs = [_with_paths(one, script.looked_up) for one in runs]
+    runs = without_suffixes(script, [_with_paths(one, script.looked_up) for one in runs])
     follow_tasks(script, readers)
     copies = copies_of_images(script, runs, named_images(script))
     needed = [at for at in without_needless_ends(runs) if at not in copies]

@@ -402,7 +402,7 @@ def test_an_unknown_option_names_its_value() -> None:
             "a",
             ["`--environment` is not carried: gen does not read the file of the container"],
         ),
-        (("-N 1",), "srun -w $SLURM_JOB_NODELIST a", ["`--nodelist` is not carried: jobs do not name nodes"]),
+        (("-N 1",), "srun -w n1 a", ["`--nodelist` is not carried: jobs do not name nodes"]),
         (("-N 1",), "A=($B)\nsrun -w ${A[@]:0:$C} a", ["`--nodelist` is not carried: jobs do not name nodes"]),
         (("-N 1",), "srun --mem $M a", ["the value `$M` of `--mem` is not carried: the script gets it from outside"]),
     ],
