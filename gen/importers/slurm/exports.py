@@ -15,7 +15,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.apptainer import of_container
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, is_known, marked, shown, sources
+from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, RUN_ID, is_known, marked, shown, sources
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
@@ -57,9 +57,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
         elif is_known(text.replace(RUN, "").replace(TASK, "")):
             parts = (literal(one) if is_known(one) else one[1:-1] for one in _TEMPLATES.split(text))
             draft.set("".join(parts), "env", name, place=place)
-        elif text != marked(f"${name}") and (
-            _is_of_image(name, text, runs) if of_mpi else is_of_pod(text, {name, *script.from_text, *script.indexed})
-        ):
+        elif text != marked(f"${name}") and _is_of_shell(name, text, script, runs, of_mpi=of_mpi):
             first = _first_needing(name, text, runs)
             runs = [*runs[:first], *(_passing_on(name, one) if of_mpi else one for one in runs[first:])]
             line = Run(
@@ -120,10 +118,15 @@ def _report_own(draft: JobDraft, name: str, value: str, place: Location, runs: S
         draft.drop(place, f"the value `{cut(value)}` of `{name}`", "a pod has one of its own, or none", hint)
 
 
-def _is_of_image(name: str, text: str, runs: Sequence[Run]) -> bool:
-    """Whether all pods compute the same value from that of their image, and each `mpirun` of a job can pass it on."""
+def _is_of_shell(name: str, text: str, script: BatchScript, runs: Sequence[Run], *, of_mpi: bool) -> bool:
+    """Whether the shell of a pod knows a value, or that of the launcher, as part of its image or from another line of
+    the command, if each `mpirun` of the job can pass it on.
+    """
+    if not of_mpi:
+        return is_of_pod(text, {name, *script.from_text, *script.indexed})
     others = any(one.launcher is deepspeed.LAUNCHER or "mpirun" in one.text for one in runs)
-    return not others and {*VARIABLE.findall("".join(sources(text)))} == {name} and "$(" not in text
+    read = {*VARIABLE.findall("".join(sources(text)))}
+    return not others and "$(" not in text and (read == {name} or read <= {RUN_ID, *script.from_text})
 
 
 def _passing_on(name: str, run: Run) -> Run:

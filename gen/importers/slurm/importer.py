@@ -408,4 +408,6 @@ def _single_starts(draft: JobDraft, runs: Sequence[Run], layout: Layout, script:
         parts = [part.strip('"') for part in steps.parts_of(one)]
         for part in (known for known in script.outputs if known in one.text or known in parts):
             what, hint = f"the single start of `{cut(part)}`", "check that all pods compute the same value"
+            if re.search(r"\bmktemp\b", part):  # which differs in each pod
+                hint = "use a folder of a volume instead, if the pods share its files"
             draft.drop(one.place, what, "each pod computes it", hint)

@@ -32,6 +32,7 @@ _UNPACKERS: Final = names("git tar unzip")
 _ARCHIVE: Final = regex(r"\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|git)$")
 _TARGET: Final = regex(r"(?<![<>&\d])[12]?>>?\s*([\w./~+-]+)")
 """A file to which a line of the shell writes."""
+_TEMPORARY: Final = regex(r"(?:\$\(|`)\s*mktemp\b")
 _ASSIGNED: Final = regex(r"[A-Za-z_]\w*=|-")
 _OF_LAUNCHER: Final = "only the pod of the launcher runs it, with files of its own and without GPUs"
 _ON_WORKERS: Final = "do it in the image or on a volume, or start it with `srun --ntasks-per-node=1`"
@@ -66,6 +67,9 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run], of_pod: Mapping[str, L
         if program and is_needed:
             draft.drop(one.place, f"`{program[:40]}` on the workers", _OF_LAUNCHER, _ON_WORKERS)
         made |= dict.fromkeys(filter(is_outside, _made(one, program)), program)
+    for one in (run for run in runs if _TEMPORARY.search(" ".join((run.text, *run.words)))):
+        what, why = "the folder of `mktemp` on the workers", "only the pod of the launcher makes it"
+        draft.drop(one.place, what, why, "use a folder of a volume instead, if the program does not make it")
     for one in filter(_is_on_workers, runs):
         if (program := _started(one)) and any(_is_in(program, *pair) for pair in made.items()):
             message = f"the workers do not have `{cut(program)}`, because only the pod of the launcher makes it"

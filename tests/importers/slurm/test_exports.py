@@ -102,3 +102,29 @@ def test_a_number_in_front_of_a_program_stays_if_its_pod_has_another_one(
     options: str, body: str, expected: str
 ) -> None:
     assert read(script(options, body=body, interpreter=BASH))[0][0].fields["command"] == expected
+
+
+@for_each(
+    ("options", "body", "command", "message"),
+    [
+        (
+            MPI,
+            "T=$(mktemp -d)\nexport A=$T/a B=$T/b\nsrun c",
+            "T=$(mktemp -d)\nexport A=$T/a\nexport B=$T/b\nmpirun -x B -x A c",
+            "the folder of `mktemp` on the workers is not carried",
+        ),
+        (
+            ("-N 2", "--gres=gpu:1"),
+            "T=$(mktemp -d)\nexport A=$T/a B=$T/b\nsrun torchrun c",
+            "T=$(mktemp -d)\nexport A=$T/a\nexport B=$T/b\ntorchrun c",
+            "the single start of `$(mktemp -d)` is not carried",
+        ),
+    ],
+)
+def test_a_folder_of_mktemp_is_in_the_variables_of_its_program(
+    options: tuple[str, ...], body: str, command: str, message: str
+) -> None:
+    made, found = read(script(*options, body=body, interpreter=BASH))
+    assert made[0].fields["command"] == command
+    hints = [one.hint for one in found if one.message.startswith(message)]
+    assert [hint.startswith("use a folder of a volume instead") for hint in hints] == [True]
