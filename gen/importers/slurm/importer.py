@@ -36,7 +36,6 @@ from gen.importers.slurm.outside import (
 from gen.importers.slurm.placeholders import report_incomplete, report_placeholders, without_placeholders
 from gen.importers.slurm.programs import BETWEEN, Step, log_files
 from gen.importers.slurm.refusals import (
-    NEEDED_VALUES,
     as_shown,
     gives_up,
     refuse_empty,
@@ -71,7 +70,6 @@ _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
-_OF_CHECK: Final = "write the path of its program in the place of the check"
 
 
 class SlurmImporter(Importer):
@@ -143,8 +141,7 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     name_last_checks(script)
     _ignored_options(draft, text, start)
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
-    if gives_up(script, found):
-        lacking.values += sorted(script.decided_by)
+    if gives_up(script, found, lacking):
         return None, lacking
     asked = named_images(script)
     image = given.image or site.image
@@ -155,7 +152,8 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     _translate(draft, script, options, image, site, lacking, as_sweep=as_sweep)
     lacking.values += script.needed_values
     lacking.images = image_files(asked, script)
-    report_unread(draft, script)
+    if "command" in draft.fields:
+        report_unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
 
 
@@ -198,9 +196,7 @@ def _translate(
     runs = runs and processes.with_own_variables(draft, script, runs)
     runs = [*in_container(runs, ",".join(mounts).split(","), script.copies)]
     if starts_none:
-        place, check = script.unseen or (draft.place, "")
-        what = f"the script starts no program{f', because gen does not see the file of `{cut(check)}`' * bool(check)}"
-        refuse_empty(script, place, what, _OF_CHECK if check else NEEDED_VALUES, draft.found)
+        refuse_empty(draft, script, lacking)
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))

@@ -121,7 +121,12 @@ class BatchLoops(BatchCommands):
 
     def follow_case(self, node: Node) -> None:
         """Follow the branch of a known value."""
-        if (branch := self.branch_of_case(node)) is None:
+        self.decided_by = frozenset()
+        branch = self.branch_of_case(node)
+        if not branch and self.decided_by and self.starts_program(node):
+            items = (one for item in node.named_children for one in item.children_by_field_name("value"))
+            self.note_decision(self.place(node), map(self.text, items))
+        if branch is None:
             self.undecided(node)
         else:
             self.follow_block(branch)

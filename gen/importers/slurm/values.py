@@ -109,7 +109,7 @@ class BatchValues(Conditions):
         self.ended: tuple[Location, str] | None = None
         """Places where the script exits with an error, and their messages."""
         self.fails = ""  # the status with which it ends, without zeros at its start
-        self.said = ""
+        self.said: list[tuple[int, str]] = []  # its messages of now, with their lines
         self.before: dict[str, Value] = {}
         self.kept: set[str] = set()
         self.computed: set[str] = set()

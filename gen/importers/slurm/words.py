@@ -191,8 +191,23 @@ def _in_place(reader: BatchCommands, called: Called) -> bool:
 def _exit(reader: BatchCommands, called: Called) -> bool:
     reader.fails = "".join(called.words[1:2]).lstrip("0")
     if reader.fails or not reader.in_task:
-        reader.ended = called.place, reader.said if reader.fails else ""
+        reader.ended = called.place, _message(reader, called.place.line) if reader.fails else ""
     return True
+
+
+_OF_ERROR: Final = regex(r"(?i)error|fail|missing|must|required|not (?:set|found|defined)|unset|usage|invalid|unknown")
+
+
+def _message(reader: BatchCommands, line: int) -> str:
+    """The message with which a script ends: of the lines before its end, the first about an error, or the last."""
+    told: list[str] = []
+    for at, text in reversed(reader.said):
+        if line - at > 1:
+            break
+        told.insert(0, text)
+        line = at
+    told = [one for one in told if one] or [text for _, text in reader.said[-1:]]
+    return next((one for one in told if _OF_ERROR.search(one)), "".join(told[-1:]))
 
 
 def _cd(reader: BatchCommands, called: Called) -> bool:
@@ -294,7 +309,8 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     if not reader.in_task and SHOWS_FILES.match("".join(line)):
         reader.shown.append((len(reader.steps), reader.placed(Step(words=called.words, place=called.place))))
     if program in ("echo", "printf"):
-        reader.said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
+        said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
+        reader.said.append((called.place.line, said.removeprefix("-e ")))
     for part in dict.fromkeys(sources(" ".join(called.words))):
         if (started := _STARTS_SCRIPT.match(part.strip('"'))) is not None:
             hint = "write it into `command`, if the run needs it"
