@@ -102,6 +102,8 @@ class Conditions(Expander):
     file: str
     source = ""
     left: list[DroppedPart]
+    deciding: dict[str, tuple[Location, list[str]]]
+    """Variables from outside that decide whether a program starts: the first place, and the values for which it does."""
     functions: dict[str, Node]
     constants: dict[str, str]
     bytes: bytes

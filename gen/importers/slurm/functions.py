@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _OTHERWISE: Final = regex(r"([A-Za-z_]\w*|[1-9]\d*):?-")
 """A variable with a default value."""
-_COMPARED: Final = regex(r"(?<==)\s*[\"']?([\w./@-]+)")
 _LOCAL: Final = regex(r"(?:local|declare|typeset)\s+(?!(?:-\w+\s+)*-\w*g)")
 _NAMES: Final = ("variable_assignment", "variable_name")
 _ARGUMENTS: Final = frozenset({*map(str, range(10)), "@", "*", "#"})
@@ -60,7 +59,6 @@ class BatchFunctions(BatchValues):
         self.at = Location("")  # of the statement of now
         self.of_outputs: set[str] = set()
         self.deciding: dict[str, tuple[Location, list[str]]] = {}
-        """Variables from outside that decide about a program, where, and the values for which it starts."""
         self.of_shell: dict[str, KeptFunction] = {}  # functions in the command
         self.turns: list[str] = []  # loops around the statement of now
         self.leaving = ("", 0)  # `break`, `continue` or `return`, while it leaves blocks, and the number of its loops
@@ -73,18 +71,6 @@ class BatchFunctions(BatchValues):
         if name is not None and self.lookup(name[1]) is None and not name[1].startswith("SLURM_"):
             self.decided_by |= {name[1]} if name[1] not in OF_KIND and self.has_more | name[1].isidentifier() else set()
         return super().parameter(text)
-
-    def name_branch(self, condition: Node, branches: Iterable[Node]) -> None:
-        branches = [*branches]
-        super().name_branch(condition, branches)
-        if not self.assumed and any(self.is_program(self.text(one)) for one in branches if one.is_named):
-            self.note_decision(self.place(condition), _COMPARED.findall(self.text(condition)))
-
-    def note_decision(self, place: Location, values: Iterable[str]) -> None:
-        """Note the values of the variable that decides, for which a program starts."""
-        for name in sorted(self.decided_by)[:1]:
-            known = self.deciding.setdefault(name, (place, []))[1]
-            known += [one for one in values if one not in known and "$" not in one]
 
     def _is_changed_later(self, name: str) -> bool:
         """Whether a variable can get another value than that of now: behind this line, in a loop around it, or in a

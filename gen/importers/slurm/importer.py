@@ -33,7 +33,7 @@ from gen.importers.slurm.outside import (
     with_values,
     without_mount_values,
 )
-from gen.importers.slurm.placeholders import report_incomplete, report_placeholders, without_placeholders
+from gen.importers.slurm.placeholders import report_braces, report_incomplete, report_placeholders, without_placeholders
 from gen.importers.slurm.programs import BETWEEN, Step, log_files
 from gen.importers.slurm.refusals import (
     as_shown,
@@ -229,6 +229,7 @@ def _set_command(
     runs = [*arrays, *shells.in_folders(draft, script, runs)]
     runs = shells.with_stops(script, without_idle_separators(runs))
     lines = shells.lines_of_shells(runs)
+    report_braces(draft, (one.value for one in options), runs)
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
     _requeue(draft, {one.name: one for one in options})

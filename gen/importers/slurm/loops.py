@@ -11,6 +11,7 @@ from gen.importers.slurm.background import is_id
 from gen.importers.slurm.bash_text import kind_of, with_braces
 from gen.importers.slurm.batch_commands import BatchCommands
 from gen.importers.slurm.expansion import ADDRESS, NODES, is_known
+from gen.importers.slurm.other_cases import note_decision
 from gen.importers.slurm.programs import uses_of
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class BatchLoops(BatchCommands):
         branch = self.branch_of_case(node)
         if not branch and self.decided_by and self.starts_program(node):
             items = (one for item in node.named_children for one in item.children_by_field_name("value"))
-            self.note_decision(self.place(node), map(self.text, items))
+            note_decision(self, self.place(node), map(self.text, items))
         if branch is None:
             self.undecided(node)
         else:

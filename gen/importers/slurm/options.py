@@ -66,7 +66,9 @@ class Option(Struct, frozen=True):
     place: Location
 
 
-_OPEN: Final = regex(rf"(?<![\"']){TEMPLATE.pattern}(?![\"'])|(?<![\"'])<[A-Za-z][^<>\"']*>|\{{ \w+ \}}")
+_OPEN: Final = regex(
+    rf"(?<![\"']){TEMPLATE.pattern}(?![\"'])|(?<![\"'])<[A-Za-z][^<>\"']*>|(?<!\$)\{{ ?[A-Z_a-z]\w* ?}}"
+)
 """A part that people replace with a word."""
 _STATEMENT: Final = regex(r"\{%[^%]*%\}")
 
@@ -385,11 +387,11 @@ def _life(draft: JobDraft, last: dict[str, Option]) -> None:
     option = last.get("time")
     if option is not None and option.value.upper() not in ("INFINITE", "UNLIMITED", "0"):
         match = _TIME.fullmatch(option.value)
-        if match is None:
+        if match is not None:
+            draft.set(quantity.duration(_seconds(match)), "timeout", place=option.place)
+        elif not _is_open(draft, option, "time limit", "timeout", ()):
             message = f"`--time`: expected a time, got `{option.value[:40]}`"
             draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `1-12:00:00`")
-        else:
-            draft.set(quantity.duration(_seconds(match)), "timeout", place=option.place)
 
 
 def _seconds(match: re.Match[str]) -> int:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from gen.base import regex
+from gen.base import Location, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.conditions import CONTINUES, RESTART_COUNT, RESTARTS, Conditions
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
 _CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|cd|pushd|\.)\s")
 """Commands that change files, or the shell by another script."""
+_COMPARED: Final = regex(r"(?<==)\s*[\"']?([\w./@-]+)")
 _EXPORTS_OUTPUT: Final = regex(r"\b(?:export|declare|typeset)\s+(?:-\w+\s+)*\"?\$\(")
 """A declaration of variables whose names a program prints."""
 
@@ -45,3 +46,12 @@ def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node]) -
             if name == RESTART_COUNT:
                 why, hint = f"no pod has {RESTARTS}", CONTINUES
         reader.left.append(DroppedPart(reader.place(condition), what, why, hint))
+    if not reader.assumed and any(reader.is_program(reader.text(one)) for one in others):
+        note_decision(reader, reader.place(condition), _COMPARED.findall(reader.text(condition)))
+
+
+def note_decision(reader: Conditions, place: Location, values: Iterable[str]) -> None:
+    """Note the values of the variable that decides, for which a program starts."""
+    for name in sorted(reader.decided_by)[:1]:
+        known = reader.deciding.setdefault(name, (place, []))[1]
+        known += [one for one in values if one not in known and "$" not in one]

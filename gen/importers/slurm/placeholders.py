@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from shlex import quote
 from typing import Final
 
@@ -13,7 +14,7 @@ from gen.base import Location, regex
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.shell_script import placeholders
 from gen.importers.slurm.bash_text import cut, unclosed, without_heredocs
-from gen.importers.slurm.programs import uses_of
+from gen.importers.slurm.programs import Step, uses_of
 from gen.importers.slurm.site import Site
 
 _QUOTES: Final = "\"'"
@@ -125,6 +126,23 @@ def report_placeholders(draft: JobDraft, found: Iterable[Placeholder]) -> None:
         what = f"`{cut(one.text)}` is a placeholder" if one.is_text or ended else what
         ended = ended or not one.is_text
         draft.cannot_run(Location(draft.place.file, one.line), what, hint)
+
+
+_IN_BRACES: Final = regex(r"(?:--[\w.-]+=)?(\{ ?([A-Za-z_]\w*) ?\})")
+
+
+def report_braces(draft: JobDraft, options: Iterable[str], runs: Iterable[Step]) -> None:
+    """Report values of options such as `{wandb_token}`, which the tool of a template replaces. Other texts in braces
+    are for the program, unless one of the `options` of Slurm is such a text.
+    """
+    is_template = any(map(_IN_BRACES.fullmatch, options))
+    for run in runs:
+        for before, word in pairwise(run.words):
+            match = _IN_BRACES.fullmatch(word)
+            is_value = match is not None and (before.startswith("--") or word.startswith("--"))
+            if match is not None and is_value and (is_template or is_secret(match[2], match[1])):
+                hint = "replace it with its value, or with a variable of a Secret"
+                draft.cannot_run(run.place, f"`{match[1]}` is a placeholder", hint)
 
 
 def report_incomplete(draft: JobDraft, text: str, site: Site, names: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ XML = "<configuration>\n  <property>1</property>\n</configuration>\n"
     [
         ("python a.py --data <DATA>", ["3: bash ends the script at the placeholder `<DATA>`"]),
         ("A=<YOUR_KEY>\npython a.py $A", ["3: bash ends the script at the placeholder `<YOUR_KEY>`"]),
+        ("python a.py --key {wandb_token} --name {epoch} --x=${B:-{c}}", ["3: `{wandb_token}` is a placeholder"]),
         ('python a.py "<DATA>"', ["3: `<DATA>` is a placeholder"]),
         ("bash <<E\npython a.py <DATA>\nE", ["4: bash ends the script at the placeholder `<DATA>`"]),
         ("cat > b.yaml <<E\nmodel: <MODEL>\nE\npython a.py b.yaml", ["4: `<MODEL>` is a placeholder"]),
@@ -49,3 +50,12 @@ def test_a_template_has_the_folder_of_sbatch_if_a_mount_is_below_it() -> None:
     for mount, has in (("$PWD/r:/r", True), ("$(pwd)/r:/r", True), ("/fsx/r:/r", False)):
         text = site_template([("a.sh", script("-N 1", body=f"srun --container-mounts={mount} python a.py"))])
         assert ("PWD: <PWD>" in text) == has
+
+
+def test_a_text_in_braces_is_a_placeholder_if_an_option_is_one() -> None:
+    made, found = read(script("-N 1", "-t {TIME_LIMIT}", body="python a.py --name {name}"))
+    assert [(one.place.line, one.message) for one in found] == [
+        (3, "the time limit `{TIME_LIMIT}` is not carried: it is a placeholder"),
+        (5, "`{name}` is a placeholder"),
+    ]
+    assert "timeout" not in made[0].fields
