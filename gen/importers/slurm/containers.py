@@ -201,7 +201,9 @@ _OWN: Final = frozenset(
     | {"workspace", "app", "job"}
 )
 """Folders at the top of an image."""
-PATH: Final = regex(r"(?<![\w})]\")(?<![\w.$})~/:>*?\]-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*")
+PATH: Final = regex(
+    r"(?!(?<=<)/[\w-]+>)(?<![\w})]\")(?<![\w.$})~/:>*?\]-])(?<!>')(/[A-Za-z0-9_][\w.-]*)(?:/[\w.@+-]+)*"
+)
 
 
 _IS_FILE: Final = regex(r"\w\.(?=\w*[A-Za-z])[a-z]\w{0,6}$")

@@ -292,7 +292,7 @@ def _with_written(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list
 
 def _lacking(draft: JobDraft, script: BatchScript, runs: Sequence[Run], lacking: Lacking) -> None:
     """Report the values that no pod has."""
-    outer = re.sub(r"\\\$", "", expanded_part(script.source))  # without what shells in containers expand
+    outer = re.sub(r"\\\$|(?m:^\s*#.*)", "", expanded_part(script.source))  # without what shells in containers expand
     for name, place in reports.unknown(draft, script, runs).items():
         case = "sets it only in a case that gen does not take" if name in script.untaken else "gets it from outside"
         why, hint = f"the script {case}", f"give it with `--define {name}=VALUE`, or in `define` of a site file"

@@ -173,6 +173,17 @@ def test_a_template_has_the_names_of_the_scripts(repo: Repository) -> None:
         ((), "if [ -z $A ]; then exit 1; fi\npython a.py $B", "B: <B>", ""),
         ((), ': "${A:?not set}"\npython a.py', "A: <A>", ""),
         ((), "srun --ntasks-per-node=$A --container-image=$B python a.py", "A: <A>", ""),
+        ((), 'if [[ -z "${A:-}" ]]; then\necho b\nexit 1\nfi\nif [ -z ${C:-} ]; then exit 1; fi\na', "C: <C>", ""),
+        ((), 'if [ "$1" = a ]; then b; elif [ "$1" = c ]; then d; fi', "'1': <ARGUMENT_1>", ""),
+        ((), 'case "$MODE" in\n  a) b ;;\nesac', "MODE: <MODE>", ""),
+        ((), "python -c \"\nE = '</REASONING>'\nprint(E)\n\"", "image: <IMAGE>", "paths"),
+        ((), "a </data/b", "/data: data", ""),
+        (
+            (),
+            "srun singularity exec /i/a.sif sh -c '$CONDA && a'\n# srun singularity exec b.sif sh -c '$CONDA && c'",
+            "image: <IMAGE>",
+            "define",
+        ),
         ((), 'B=1\nif [ "$A" = 1 ]; then python c.py; fi\npython a.py $B', "image: <IMAGE>", "define"),
     ],
 )
