@@ -103,7 +103,7 @@ class Conditions(Expander):
     source = ""
     left: list[DroppedPart]
     deciding: dict[str, tuple[Location, list[str]]]
-    """Variables from outside that decide whether a program starts: the first place, and the values for which it does."""
+    """Variables from outside that decide whether a program starts: the first place, and the values for it."""
     functions: dict[str, Node]
     constants: dict[str, str]
     bytes: bytes

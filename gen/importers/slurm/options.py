@@ -150,6 +150,7 @@ def name_of(word: str) -> tuple[str, str, bool]:
 _LOGS: Final = ("the cluster keeps the logs", "read them with `gen logs`, or redirect the output in `command`")
 _MAIL: Final = ("gen sends no messages", "set up notifications of Argo CD or Flux")
 _NODES: Final = ("jobs do not name nodes", "set `placement.nodeSelector` of the job to labels that the overlay grants")
+_BLOCKS: Final = ("an overlay places pods", "set `queue` to one of the overlay with a `topology`")
 _START: Final = ("jobs start on their own", "keep `state: suspended` until the job may start")
 _CPUS: Final = ("Kubernetes has no field for it", "ask the platform owner about CPU and topology policies of the nodes")
 _PRIORITY: Final = (
@@ -161,7 +162,8 @@ _CLIENT: Final = ("it concerns the client of Slurm", "remove it")
 REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
     **dict.fromkeys(("mail-type", "mail-user"), _MAIL),
-    **dict.fromkeys(names("nodelist exclude nodefile relative constraint cluster-constraint segment switches"), _NODES),
+    **dict.fromkeys(names("nodelist exclude nodefile relative constraint cluster-constraint"), _NODES),
+    **dict.fromkeys(("segment", "switches"), _BLOCKS),
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
         names(

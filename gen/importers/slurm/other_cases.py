@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 _LEAVES: Final = regex(r"(?m)(?:^|[;{&|]|\b(?:then|else|do)\b)[ \t]*(?:exit|return|break|continue)\b")
 _CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|source|cd|pushd|\.)\s")
 """Commands that change files, or the shell by another script."""
+_TAKEN: Final = "the job runs the commands of this case always: remove them from `command`, if the check skips them"
 _COMPARED: Final = regex(r"(?<==)\s*[\"']?([\w./@-]+)")
 _EXPORTS_OUTPUT: Final = regex(r"\b(?:export|declare|typeset)\s+(?:-\w+\s+)*\"?\$\(")
 """A declaration of variables whose names a program prints."""
 
 
-def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node]) -> None:
+def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node], *, alone: bool = False) -> None:
     """Name a decision that the machines may take in another way, or values from outside, if it starts a program or
-    sets a value.
+    sets a value. `alone` is a case that the job has always, without another one.
     """
     others = [one for one in branches if one.is_named and one.type != "comment"]
     texts = [without_exports(reader, reader.text(one), reader.place(one)) for one in others]
@@ -37,7 +38,7 @@ def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node]) -
     leaves = any(map(_LEAVES.search, texts))
     if acts or leaves or any(re.search(rf"\$\{{?{one}\b", reader.source) for one in set_there):
         what, why = f"the other case of `{cut(reader.text(condition))}`", "gen does not see files of machines"
-        hint = "write the commands of this case without the check"
+        hint = _TAKEN if alone and reader.assumed else "write the commands of this case without the check"
         hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint
         if not reader.assumed:
             name = min(reader.decided_by)

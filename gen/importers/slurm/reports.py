@@ -64,13 +64,14 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
         known = _INTERPRETED if {*words[:1]} & WRAPPERS else PYTHON
         starts = any(_INTERPRETED.fullmatch(one) for one in words[:1]) or any(map(known.fullmatch, words))
         starts = starts or any(map(sources, run.words[:1]))  # a variable has the program
-        starts = starts or any(_OWN_FILE.search(shown(one)) for one in run.words[:1])
+        by_mpi = any(one.startswith("--mpi=") and one != "--mpi=none" for one in run.options)  # which a compiler made
+        starts = starts or (not by_mpi and any(_OWN_FILE.search(shown(one)) for one in run.words[:1]))
         is_of_mpi = "--mpi" in " ".join(run.options) and _OF_MPI.search(source)
         passed = _RANKS & {*run.exported.values(), *(one for _, one in run.assigned)} or _PASSED.search(command)
         if not starts or is_of_mpi or passed:
             continue
-        by_mpi = draft.fields["kind"] == "mpi"
-        why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if by_mpi else "a pod has it in `$RANK`"
+        of_mpi = draft.fields["kind"] == "mpi"
+        why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if of_mpi else "a pod has it in `$RANK`"
         hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
         draft.drop(run.place, "the rank in `$SLURM_PROCID`", why, hint)
         return

@@ -266,7 +266,9 @@ class BatchScript(BatchLoops):
         if chooses and known is False and is_silent("".join(self.text(parts[-1]).split()[:1])):
             self._statement(parts[0])  # as without `|| true`
         elif (self.assumed and (chooses or known is not None)) or (self.decided_by and (chooses or is_other)):
-            name_branch(self, parts[0], () if self.end_in(parts[-1]) and not is_other else parts[1:])
+            branches = () if self.end_in(parts[-1]) and not is_other else parts[1:]
+            whole = node.parent is None or node.parent.type != "list"
+            name_branch(self, parts[0], branches, alone=known is True and whole and not chooses)
         starts = self.starts_program(parts[-1]) and not (sign == "||" and self.only_ends(parts[0], parts[-1]))
         falls_back = known is None and (sign == "||" or self.may_fail(parts[0])) and starts
         stays = "srun" not in map(self.text, nodes_below(node, "command_name"))
@@ -326,7 +328,8 @@ class BatchScript(BatchLoops):
                     [one for one in node.children if one.type in CLAUSES] if not self.assumed else node.children[1:]
                 )
                 own = parts[start + 1 :] if not known or RESTART_COUNT in self.decided_by else []
-                name_branch(self, conditions[0], (others if known else []) + own)
+                alone = known is True and not any(one.type in CLAUSES[:2] for one in node.children)
+                name_branch(self, conditions[0], (others if known else []) + own, alone=alone)
             if known is not False:
                 single = clause.type == "else_clause" or not any(one.type in CLAUSES[:2] for one in node.children)
                 first = node.child_by_field_name("condition")

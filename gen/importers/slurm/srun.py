@@ -228,7 +228,10 @@ def carry_exclusive(draft: JobDraft, options: Sequence[Option], of_step: Sequenc
     for name in ("cpu", "memory"):
         if has_gpus and option in options and name in site.nodes:
             draft.fields.setdefault(name, site.nodes[name])
-    why, hint = REASONS["exclusive"]
+    why, hint = REASONS["exclusive"] if option in options else REASONS["overlap"]
+    if option not in options:
+        draft.drop(option.place, "`--exclusive` of `srun`", why, hint)
+        return
     if has_gpus:
         why, hint = "pods without GPUs can share its node", "set `memory` to that of a node"
     if "memory" not in draft.fields or str(draft.fields["memory"]) != site.nodes.get("memory"):

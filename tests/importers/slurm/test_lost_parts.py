@@ -10,6 +10,7 @@ from tests.importers.slurm.test_slurm import BASH, read, script
 OF_JOB = "scontrol show job $SLURM_JOB_ID | awk -F= '/Command=/{print $2}'"
 PAIR = ("-N 2", "-n 2")
 NODE = ("-N 1",)
+ALWAYS = "the job runs the commands of this case always"
 FSX = ("site.yaml", b"paths: {/fsx: fsx}\n")
 CHECKED = "if [ -d /a ]; then A=/a; elif [ -d /b ]; then A=/b; else exit 1; fi\nsrun a $A"
 RESTARTED = 'the other case of `[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]` is not carried: no pod has the number of'
@@ -751,3 +752,46 @@ def test_results_that_end_with_the_pod_are_named(body: str, message: str) -> Non
     list(IMPORTERS["slurm"]().read(given, found))
     named = [one.message for one in found if "ends with the pod" in one.message or "end with the pod" in one.message]
     assert [one.partition(" is not carried")[0] for one in named] == ([message] if message else [])
+
+
+@for_each(
+    ("options", "body", "message", "hint"),
+    [
+        (
+            NODE,
+            "srun --exclusive -n 1 a",
+            "`--exclusive` of `srun` is not carried: it concerns the client",
+            "remove it",
+        ),
+        (
+            ("-N 1", "--segment=1"),
+            "a",
+            "`--segment` is not carried",
+            "set `queue` to one of the overlay with a `topology`",
+        ),
+        (NODE, "[ ! -d b ] && c\na", "the other case of `[ ! -d b ]`", ALWAYS),
+        (NODE, "if [ ! -d b ]; then c; fi\na", "the other case of `[ ! -d b ]`", ALWAYS),
+        (NODE, "if [ ! -d b ]; then c; else d; fi\na", "the other case of `[ ! -d b ]`", "write the commands of this"),
+        (NODE, "[ -d b ] && c || d\na", "the other case of `[ -d b ] && c`", "write the commands of this"),
+    ],
+)
+def test_findings_have_the_reason_and_the_remedy_of_their_place(
+    options: tuple[str, ...], body: str, message: str, hint: str
+) -> None:
+    _, found = read(script(*options, body=body))
+    (one,) = (one for one in found if one.message.startswith(message))
+    assert one.hint.startswith(hint)
+
+
+@for_each(
+    ("line", "named"),
+    [
+        ("srun --mpi=pmix /fsx/a", False),
+        ("srun /fsx/a", True),
+        ("srun --mpi=pmix python a.py", True),
+        ("srun --mpi=pmix /fsx/a.sh", True),
+    ],
+)
+def test_a_program_that_a_compiler_made_reads_no_rank_of_slurm(line: str, named: bool) -> None:
+    _, found = read(script("-N 2", "--ntasks-per-node=4", body=line))
+    assert any("the rank in `$SLURM_PROCID`" in one.message for one in found) == named
