@@ -81,12 +81,25 @@ def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
     return any(nodes > 1 or not starts_one_process(one) for one in started)
 
 
-def in_one_pod(runs: list[Run], layout: Layout) -> list[Run]:
-    """The programs of one node, with each `mpirun` as it is if all of them start one process."""
+def in_one_pod(draft: JobDraft, runs: list[Run], layout: Layout) -> list[Run]:
+    """The programs of one node, without lists of nodes; `mpirun` stays as it is if each one starts one process."""
+    if layout.nodes > 1:
+        return runs
+    for at, one in enumerate(runs):
+        words = without_hosts(one.words)
+        if words != one.words and "SLURM_JOB_NODELIST" in " ".join(one.words):
+            draft.drop(one.place, "the list of nodes of `horovodrun`", "the pod is its only host", "remove it")
+            runs[at] = replace(one, words=words)
     others = any(one.launcher is mpirun.LAUNCHER and not starts_one_process(one) for one in runs)
-    if layout.nodes > 1 or others or any(is_of_mpi(one, layout) and one.launcher is None for one in runs):
+    if others or any(is_of_mpi(one, layout) and one.launcher is None for one in runs):
         return runs
     return [replace(one, launcher=None, at=0) if starts_one_process(one) else one for one in runs]
+
+
+def without_hosts(words: tuple[str, ...]) -> tuple[str, ...]:
+    """`horovodrun` without its hosts, which are those of its own machine then."""
+    at = next((at for at, one in enumerate(words) if one in ("-H", "--hosts")), 0)
+    return (*words[:at], *words[at + 2 :]) if at and words[0] == "horovodrun" else words
 
 
 def is_of_mpi(run: Run, layout: Layout) -> bool:

@@ -768,3 +768,16 @@ def test_tasks_of_mpi_have_the_port_of_the_script() -> None:
 def test_what_is_carried_is_not_named(body: str, messages: list[str]) -> None:
     _, found = read(script("-N 1", "--gpus-per-node=8", body=body, interpreter=BASH))
     assert [one.message for one in found if one.severity is not Severity.ERROR] == messages
+
+
+@for_each(
+    ("options", "expected", "cannot"),
+    [
+        (("-N 1",), "horovodrun -np 2 python a.py", 0),
+        (("-N 2",), "horovodrun -np 2 --hosts ${SLURM_JOB_NODELIST%?} python a.py", 1),
+    ],
+)
+def test_horovodrun_on_one_node_needs_no_list_of_it(options: tuple[str, ...], expected: str, cannot: int) -> None:
+    hosts = "H=$(scontrol show hostname $SLURM_JOB_NODELIST | sed -z 's/\\n/:2,/g')\nH=${H%?}"
+    made = job(script(*options, body=f"{hosts}\nhorovodrun -np 2 --hosts $H python a.py", interpreter=BASH))
+    assert (made.fields["command"], len(made.obstacles)) == (expected, cannot)
