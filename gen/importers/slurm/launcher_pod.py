@@ -74,9 +74,14 @@ def report_launcher(draft: JobDraft, runs: Sequence[Run], of_pod: Mapping[str, L
         if (program := _started(one)) and any(_is_in(program, *pair) for pair in made.items()):
             message = f"the workers do not have `{cut(program)}`, because only the pod of the launcher makes it"
             draft.cannot_run(one.place, message, "make it in the image or on a volume")
+    _report_files(draft, runs, {path: place for path, place in of_pod.items() if is_outside(path)})
+
+
+def _report_files(draft: JobDraft, runs: Sequence[Run], files: Mapping[str, Location]) -> None:
+    """Report files of the launcher that the workers read."""
     read = {word for one in filter(_is_on_workers, runs) for word in one.words}
-    for path, place in of_pod.items():
-        if is_outside(path) and any(path in word for word in read):
+    for path, place in files.items():
+        if any(path in word for word in read):
             what = f"only the pod of the launcher writes `{cut(source_text(path))}`, and its workers read it"
             draft.cannot_run(place, what, "write it into a folder of a volume")
 

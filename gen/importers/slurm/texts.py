@@ -29,7 +29,7 @@ from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.inputs import read_line, with_input
 from gen.importers.slurm.outputs import ASKS
 from gen.importers.slurm.placeholders import with_quoted_placeholders
-from gen.importers.slurm.programs import VARIABLE, Called, Step, in_shell
+from gen.importers.slurm.programs import VARIABLE, Called, DroppedPart, Step, in_shell
 from gen.importers.slurm.site import (
     OWN_ENVIRONMENT,
     SETS_UP,
@@ -165,6 +165,21 @@ def _is_of_pod(reader: BatchCommands, path: str, text: str) -> bool:
     return not is_known(text) and NODES not in text and path not in reader.files and tasks == {"1"}
 
 
+_IN_NAME: Final = regex(rf"(?<=[A-Za-z]){OPEN}\$([A-Z]?[a-z]\w*){CLOSE}")
+"""A variable in the middle of a name, such as that of a class in Java."""
+
+
+def _without_empty(reader: BatchCommands, text: str, node: Node) -> str:
+    """A text without variables in its names that the script never sets, which are empty."""
+    named = {name for name in _IN_NAME.findall(text) if name not in reader.constants}
+    empty = {name for name in named if not re.search(rf"(?<![$\w{{]){name}\b", reader.source)}
+    for name in sorted(empty):
+        hint = "quote the end of the here-document, if the file needs the text"
+        what = f"the empty value of `${name}`"
+        reader.left.append(DroppedPart(reader.place(node), what, "the script does not set it", hint))
+    return _IN_NAME.sub(lambda match: "" if match[1] in empty else match[0], text)
+
+
 def _only_asks(reader: BatchCommands, body: Node) -> bool:
     """Whether the commands in a text only ask for something, apart from arithmetic."""
     commands = (reader.text(one) for one in nodes_below(body, "command_name"))
@@ -185,6 +200,7 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
     called = (body.child_by_field_name("name") or body) if body is not None else None
     program = next(iter(reader.text(called).split()), "") if called is not None else ""
     if program in ("cat", "tee") and destination is not None:
+        text = _without_empty(reader, text, node)
         path, text = reader.local(reader.value(reader.text(destination))), reader.local(text)
         if path in reader.of_pod or _is_of_pod(reader, path, text):
             reader.of_pod.setdefault(path, reader.place(node))

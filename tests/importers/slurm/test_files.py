@@ -214,3 +214,14 @@ def test_a_file_of_the_launcher_is_not_one_of_its_workers() -> None:
 )
 def test_folders_and_links_of_logs_are_not_in_the_command(options: tuple[str, ...], body: str, expected: str) -> None:
     assert job(script("-N 1", *options, body=body)).fields["command"] == expected
+
+
+def test_a_variable_in_a_name_that_the_script_does_not_set_is_empty() -> None:
+    text = "cat > a.properties <<END\nb.C$innerClass=$N\nb.D$Other=1\nEND\nOther=x\npython a.py --conf a.properties"
+    made, found = read(script("-N 1", body=f"N=2\n{text}"))
+    (one,) = made
+    assert one.obstacles != ()  # of `Other`, which the script sets later
+    made, found = read(script("-N 1", body=f"N=2\n{text.replace('D$Other', 'D')}"))
+    (one,) = made
+    assert one.fields["files"] == {"/etc/job/a.properties": "b.C=2\nb.D=1\n"}
+    assert [one.message.partition(" is not")[0] for one in found] == ["the empty value of `$innerClass`"]
