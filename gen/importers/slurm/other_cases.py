@@ -11,6 +11,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.conditions import CONTINUES, RESTART_COUNT, RESTARTS, Conditions
 from gen.importers.slurm.programs import DroppedPart
+from gen.importers.slurm.site import is_of_pods
 from gen.importers.slurm.variable_files import without_exports
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _CHANGES: Final = regex(r"(?m)(?:^|[;&|{(]|\bthen|\belse)\s*(?:rm|rmdir|touch|so
 """Commands that change files, or the shell by another script."""
 _TAKEN: Final = "the job runs the commands of this case always: remove them from `command`, if the check skips them"
 _COMPARED: Final = regex(r"(?<==)\s*[\"']?([\w./@-]+)")
+_EXPORTS: Final = regex(r"\bexport\s[^;&|\n]*")
 _EXPORTS_OUTPUT: Final = regex(r"\b(?:export|declare|typeset)\s+(?:-\w+\s+)*\"?\$\(")
 """A declaration of variables whose names a program prints."""
 
@@ -36,7 +38,9 @@ def name_branch(reader: Conditions, condition: Node, branches: Iterable[Node], *
     set_there = {name for one in texts for name in assigned_in(one)} - reader.decided_by
     acts = exports or any(reader.is_program(one) or _CHANGES.search(one) for one in texts)
     leaves = any(map(_LEAVES.search, texts))
-    if acts or leaves or any(re.search(rf"\$\{{?{one}\b", reader.source) for one in set_there):
+    given = {name for text in texts for one in _EXPORTS.findall(text) for name in assigned_in(one)} & set_there
+    reads = any(re.search(rf"\$\{{?{one}\b", reader.source) for one in set_there)
+    if acts or leaves or reads or not all(map(is_of_pods, given)):
         what, why = f"the other case of `{cut(reader.text(condition))}`", "gen does not see files of machines"
         hint = _TAKEN if alone and reader.assumed else "write the commands of this case without the check"
         hint = "write the check into `command`, if the job must end there" if leaves and not acts else hint

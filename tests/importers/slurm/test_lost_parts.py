@@ -541,6 +541,19 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "cat a | xargs -P 4 srun -n1 b", 4, "`xargs` starts `srun`, which does not work in a pod"),
         (NODE, "ls | xargs -n1 sh -c 'srun a $0'", 4, "`xargs` starts `srun`, which does not work in a pod"),
         (NODE, "cp $0 b\nsrun a", 4, "`cp ./.slurm_script b` is not carried: no pod has the file of the script"),
+        (
+            NODE,
+            'if [ "$X" = b ]; then export Y=1; fi\na',
+            4,
+            'the other case of `[ "$X" = b ]` is not carried: the script',
+        ),
+        (NODE, '[ "${X:-0}" -eq 1 ] && b\na', 4, 'the other case of `[ "${X:-0}" -eq 1 ]` is not carried: the script'),
+        (
+            NODE,
+            'if [[ -n "${X-}" ]]; then b; fi\na',
+            4,
+            'the other case of `[[ -n "${X-}" ]]` is not carried: the script',
+        ),
         (NODE, '[ -n "$X" ] && A=1\na $A', 4, 'the other case of `[ -n "$X" ]` is not carried: the script gets'),
         (NODE, 'if [ -z "$X" ]; then A=1; else A=2; fi\na $A', 4, 'the other case of `[ -z "$X" ]` is not carried'),
         (NODE, "declare -A A=([b]=1)\na ${A[@]}", 5, "gen cannot read the syntax of the shell here"),
@@ -795,3 +808,16 @@ def test_findings_have_the_reason_and_the_remedy_of_their_place(
 def test_a_program_that_a_compiler_made_reads_no_rank_of_slurm(line: str, named: bool) -> None:
     _, found = read(script("-N 2", "--ntasks-per-node=4", body=line))
     assert any("the rank in `$SLURM_PROCID`" in one.message for one in found) == named
+
+
+@for_each(
+    "body",
+    [
+        'if [ -z "${X:-}" ]; then X=3; fi\na $X',
+        'if [ "$X" = b ]; then export NCCL_SOCKET_IFNAME=ib0; fi\na',
+        'if [ -z "${SLURM_ARRAY_TASK_ID:-}" ]; then b; else c; fi',
+        'if [ "${X:-0}" = 1 ]; then echo b; fi\na',
+    ],
+)
+def test_another_case_that_changes_nothing_is_not_named(body: str) -> None:
+    assert read(script("-N 1", body=body, interpreter=BASH))[1] == []
