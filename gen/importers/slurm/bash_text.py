@@ -66,8 +66,12 @@ def _range(text: str) -> list[str]:
     return [chr(one) if match[4] else f"{one:0{width}d}" for one in numbers[: _MOST_ITEMS + 1]]
 
 
+_JOINED: Final = regex(r"[ \t]*\\?\n\s*")
+
+
 def cut(text: str, most: int = 60) -> str:
-    """A text of a finding, with `…` in the place of a cut end."""
+    """A text of a finding on one line, with `…` in the place of a cut end."""
+    text = _JOINED.sub(" ", text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

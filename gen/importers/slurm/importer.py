@@ -24,6 +24,7 @@ from gen.importers.slurm.containers import (
     report_runscripts,
 )
 from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
+from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.images import image_files, named_images, options_of_steps
 from gen.importers.slurm.options import Option, carry, directives, layout_of
 from gen.importers.slurm.outputs import results_of, without_idle_separators
@@ -129,12 +130,12 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     stem = posixpath.splitext(posixpath.basename(given.file))[0]
     named = next(((one.value, one.place) for one in reversed(options) if one.name == "job-name"), ("", place))
     draft = named_draft(given, namespace, named, stem, found)
-    body, origin = "\n".join(text.split("\n")[start:]), values.get("PWD", START)
+    body = with_given_values("\n".join(text.split("\n")[start:]), values, {*hidden, *unfinished})
     known = constants(draft.name, layout_of(options, as_sweep=as_sweep), {**exported_by(options), **values})
     script = BatchScript(given.file, known, first_line=start + 1)
     script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
     script.log_folders = {posixpath.dirname(one.value) for one in options if one.name in ("output", "error")}
-    script.origin = origin if all(one.name != "chdir" for one in options) else START
+    script.origin = values.get("PWD", START) if all(one.name != "chdir" for one in options) else START
     script.volumes = site.paths.keys()
     script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
     script.follow(body)
@@ -202,12 +203,10 @@ def _translate(
     runs = processes.side_by_side(draft, options, processes.in_one_pod(draft, runs, layout))
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
-    parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
     started = carry_files(draft, script, runs)
     started = rank_shells.in_own_shells(started) if draft.fields["kind"] == "mpi" else started
     steps.report_parts(draft, started)
-    runs = [processes.for_kind(draft, script, one, layout, parallel=parallel) for one in started]
-    runs = [pod_numbers.with_numbers(draft, one) for one in runs]
+    runs = [pod_numbers.with_numbers(draft, one) for one in processes.for_kind(draft, script, started, layout)]
     if "gpus" in draft.fields and draft.fields["gpus"] == draft.fields.get("slotsPerWorker"):
         del draft.fields["slotsPerWorker"]  # the default
     runs = exports.variables(draft, script, runs)

@@ -276,7 +276,13 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
     return made
 
 
-def for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
+def for_kind(draft: JobDraft, script: BatchScript, runs: Sequence[Run], layout: Layout) -> list[Run]:
+    """The programs for the pods of the job. Their launchers decide the kind."""
+    parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
+    return [_for_kind(draft, script, one, layout, parallel=parallel) for one in runs]
+
+
+def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:

@@ -107,7 +107,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             _report_single(
                 draft, run, next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
             )
-        _report_inner_srun(draft, run)
+        _report_inner_srun(draft, script, run)
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
             draft.cannot_run(run.place, why, "write the value that it gives")
@@ -130,12 +130,19 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
             draft.cannot_run(run.place, f"`{' '.join(words)}` {why}", "name the script that it runs")
 
 
-def _report_inner_srun(draft: JobDraft, run: Run) -> None:
+_OUTPUT: Final = regex(r"^(?:export\s+)?\w+=\"?(?:\$\(|`)")
+
+
+def _report_inner_srun(draft: JobDraft, script: BatchScript, run: Run) -> None:
     """Report `srun` that a shell of the pod or another program starts."""
     later = run.words[1:2] if run.words[:1] == ("trap",) else ()
     if any(map(INNER_SRUN.search, (run.text, *later, *parts_of(run)))):
         why = "`srun` does not work in a pod, and only its shell decides this part"
-        draft.cannot_run(run.place, why, "write it without `srun`, or the value that it computes")
+        head = run.text.partition("\n")[0]
+        outputs = {name for one in script.steps if _OUTPUT.search(one.text) for name in assigned_in(one.text)}
+        name = next((one for one in VARIABLE.findall(head) if one in outputs), "")
+        hint = "write it without `srun`, or the value that it computes"
+        draft.cannot_run(run.place, why, f"{hint}{f', or give that with `--define {name}=VALUE`' * bool(name)}")
     starts = map(STARTS_SRUN.search, (without_shown(run.text), *run.words))
     if (within := next(filter(None, starts), None)) is not None:
         program = within[1] or source_text(run.words[0]).rpartition("/")[2]

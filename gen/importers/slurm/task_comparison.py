@@ -39,6 +39,7 @@ from gen.importers.sandbox import (
 )
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.launcher_pod import DEFAULT_PORT
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives, layout_of
@@ -189,7 +190,8 @@ def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
 def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
-    text = without_ends(without_placeholders(given.text.replace("\r\n", "\n"), values)[0])
+    text = with_given_values(without_placeholders(given.text.replace("\r\n", "\n"), values)[0], values)
+    text = without_ends(text)
     options, _ = directives(text, given.file, Findings())
     options = with_nodes([with_values(one, values, {}) for one in options], values, site.nodes, Findings())
     alone = {name for name, uses in images.items() if uses_of(name, text) == uses}

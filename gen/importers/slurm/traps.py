@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 INNER_SRUN: Final = regex(
-    r"(?m)(?:^|[;&|({!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
+    r"(?m)(?:^|[;&|(){!`]|\$\(eval\s+echo|\b(?:then|do|else|time|exec|if|elif|while|until)\b)\s*(?:\w+=\S*\s+)*(?:\w+=[(\"']+)?srun\b"
 )
 """`srun` in a construct of the shell, or at the start of a value."""
 STARTS_SRUN: Final = regex(
@@ -222,7 +222,7 @@ def check_status(reader: BatchCommands, condition: Node) -> None:
     if of.stops and not of.otherwise:
         return  # nothing is behind an error
     hint = "write `|| exit 1` behind the program, or the test into `command`"
-    reader.leave(condition, f"the meaning of `{check[:60]}`", "the pod goes on after an error", hint)
+    reader.leave(condition, f"the meaning of `{cut(check)}`", "the pod goes on after an error", hint)
     ends = whole is not None and _FAILS.search(reader.text(whole)) is not None
     acts = whole is not None and reader.starts_program(whole)
     reader.checks.append((reader.left[-1], len(reader.steps), "" if acts else "exit" if ends else "true"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.slurm.bash_text import before_programs, raw_parts, with_braces, word_end
+from gen.importers.slurm.bash_text import before_programs, cut, raw_parts, with_braces, word_end
 from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, OF_TOOL, STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -235,7 +235,7 @@ class BatchValues(Conditions):
     def _leave_check(self, condition: Node, first: int) -> None:
         """Leave out a check of files, and its programs behind the first ones."""
         hint = "check that the image or a volume of the job has it"
-        self.leave(condition, f"the check `{self.text(condition)[:60]}`", "gen does not see files of machines", hint)
+        self.leave(condition, f"the check `{cut(self.text(condition))}`", "gen does not see files of machines", hint)
         for one in self.steps[first:]:
             text = one.text or " ".join(map(shown, one.words or ("srun", *one.options)))
             self.left.append(DroppedPart(one.place, f"`{text[:60]}`", "it belongs to a check of files", hint))

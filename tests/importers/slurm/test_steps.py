@@ -702,6 +702,29 @@ def test_variables_of_slurm_follow_from_options(options: str, words: str, expect
     assert (made.obstacles != ()) is (expected is None)
 
 
+@for_each(
+    ("line", "expected"),
+    [
+        ("S=$(grep b c)", "--define S=VALUE"),
+        ("S=$(\n  grep b c\n)", "--define S=VALUE"),
+        ("export S=`grep b c` T=2", "--define S=VALUE"),
+        ("while read -r S; do d; done < b", None),
+    ],
+)
+def test_a_value_that_a_program_computes_can_be_given(line: str, expected: str | None) -> None:
+    body = f'{line}\ncase "$S" in\n  x) srun a ;;\n  *) srun b ;;\nesac'
+    text, lines = script("-N 2", body=body, interpreter=BASH), line.count("\n")
+    (made,), _ = read(text)
+    assert ((expected or "--define") in made.obstacles[0].hint) is (expected is not None)
+    values, found = {"S": "x"}, Findings()
+    (given,) = SlurmImporter().read(
+        ImportInput(file="a.sh", text=text, namespace="team", image="a/b:1", define=values), found
+    )
+    assert (given.fields["command"] == "a") is (expected is not None)
+    assert (given.obstacles == ()) is (expected is not None)
+    assert {one.place.line for one in found} <= {5 + lines, *(() if expected else (4,))}
+
+
 def test_given_arguments_that_a_loop_takes_are_carried() -> None:
     body = "while [[ $# -gt 0 ]]; do case $1 in --lr) LR=$2; shift 2 ;; *) exit 1 ;; esac; done\na --lr $LR"
     text, given = script("-N 1", body=body, interpreter=BASH), {"1": "--lr", "2": "0.1"}
