@@ -1,5 +1,4 @@
-"""A compiled pipeline of either version: templates that run something, groups of tasks that call them, retries, and
-conditions.
+"""A compiled pipeline of either version: templates that run something, groups of tasks, retries, and conditions.
 
 Argo runs the container again in a new pod up to `limit` times, after the first one (`RetryStrategy` in
 `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows), as a Job does up to `backoffLimit`. `retryPolicy` of
@@ -247,8 +246,7 @@ def placed(
     """The place of the first text below a route with a placeholder, by it, and by the name of its parameter."""
     texts = [*texts_in(follow(document, start), start)] if "templates" in start else []
     filled = [(route, with_values(text, values)) for route, text in reversed(texts)]
-    forms = (PLACEHOLDER, PARAMETER)
-    return {one: place(route) for route, text in filled for form in forms for one in form.findall(text)}
+    return {one: place(key) for key, text in filled for form in (PLACEHOLDER, PARAMETER) for one in form.findall(text)}
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
@@ -301,6 +299,8 @@ def why_unknown(placeholder: str, *, of_name: bool = False) -> tuple[str, str]:
         return "gen reads no expressions", hint
     if ".json_escape[" in placeholder:
         return "only Vertex AI has this function", hint
+    if placeholder.startswith("{{$.inputs.artifacts[") and placeholder.endswith("]}}"):
+        return "Kubeflow Pipelines replaces only its `path` and its `uri`, those of the first artifact of a list", hint
     if (made := OUTPUT.fullmatch(placeholder)) is not None and made[2] == "parameters" and not of_name:
         hint = f"{PRINTED}; otherwise {hint}"
     return "only a run of the pipeline has its value", hint

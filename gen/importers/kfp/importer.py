@@ -333,7 +333,7 @@ def _imported(
         calls = [replace(calls[0], leaf=replace(calls[0].leaf, seconds=min(limit, calls[0].leaf.seconds or limit)))]
         pipeline = replace(pipeline, lost=tuple(name for name in pipeline.lost if name != LIMIT))
     values = {match[0] for call in calls for text in call.values.values() for match in OUTPUT.finditer(text)}
-    calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf.component, one.task, values))) for one in calls]
+    calls = [replace(one, lost=(*one.lost, *lost_outputs(one.leaf, one.task, values))) for one in calls]
     said: list[tuple[str, Findings]] = []
     for call in calls:
         place = read.place(number, call.route)

@@ -436,7 +436,13 @@ def _present(word: str, values: Mapping[str, str]) -> Iterator[str]:
 
 
 def _with_paths(text: str, paths: Mapping[str, str]) -> str:
-    return _FILE.sub(lambda match: paths.get(f"$.{match[1]}.{match[2]}.{match[3]}", match[0]), text)
+    """A text with paths; of a list of artifacts, `getPlaceholders` of the launcher has that of the first."""
+
+    def path(match: re.Match[str]) -> str:
+        known = paths.get(f"$.{match[1]}.{match[2]}.{match[3]}", match[0])
+        return str(next(iter(items_of(known) or [known])))
+
+    return _FILE.sub(path, text)
 
 
 _FILE: Final = regex(

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ HINTS: Final = {
     "condition": "its steps run without it: remove them, or test it in their commands",
     "start": "steps that need it start after the end of its object: remove it from `needs` of those that work with a "
     "running object",
+    "folder": "only the program of the image starts: write it in `command`, with `mkdir -p` of the folder before it",
     "failure": "the step fails with its object: set `retries` to the failures that it may have",
 }
 """What to do about a part of a step that no job has, by the reason."""
@@ -66,6 +67,7 @@ class Loss(Struct, frozen=True, kw_only=True):
         "condition",
         "start",
         "failure",
+        "folder",
     ] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
@@ -278,15 +280,7 @@ def _read_files(files: Mapping[str, str], artifacts: Collection[str], others: Co
 _WITHOUT_FILES: Final = names("bool len print repr str type")
 _NO_URI: Final = names("metadata name schema_title schema_version")
 _OF_ARTIFACT: Final = _NO_URI | {"uri"}
-_TESTS: Final = (
-    ast.For,
-    ast.comprehension,
-    ast.Compare,
-    ast.If,
-    ast.IfExp,
-    ast.UnaryOp,
-    ast.FormattedValue,
-)
+_TESTS: Final = (ast.For, ast.comprehension, ast.Compare, ast.If, ast.IfExp, ast.UnaryOp, ast.FormattedValue)
 
 
 _URI: Final = regex(r"(?s)[a-z][a-z0-9+.-]*://.*")
@@ -375,11 +369,15 @@ def of_steps(said: Iterable[tuple[str, Findings]], *, several: bool) -> Iterator
 _RUN: Final = "{{ run.id }}"
 
 
-def lost_outputs(component: object, task: str, read: Container[str]) -> Iterator[Loss]:
+def lost_outputs(leaf: Any, task: str, read: Container[str]) -> Iterator[Loss]:
     """The losses of values that only the pod of a task has, because no artifact gives it a folder on the volume. One
-    that another task reads, by the placeholders of those, is a loss of that task.
+    that another task reads, by the placeholders of those, is a loss of that task. A program without a command cannot
+    make the folder of its outputs.
     """
-    outputs = as_mapping(at(component, "outputDefinitions"))
+    outputs = as_mapping(at(leaf.component, "outputDefinitions"))
+    container = next(iter(as_list(at(leaf.pod, "containers"))), None)
+    if any(outputs.values()) and at(container, "args") and not at(container, "command"):
+        yield Loss(what="the folder of the outputs", reason="folder")
     for name in as_mapping(outputs.get("parameters")) if not outputs.get("artifacts") else ():
         if f"{{{{tasks.{task}.outputs.parameters.{name}}}}}" not in read:
             yield Loss(what=f"the output `{name}`", reason="output", needed=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
@@ -12,6 +12,9 @@ from tests.cases import for_each
 from tests.importers.kfp.pipelines import pipeline
 from tests.importers.kfp.test_ir import ARTIFACTS, DATASET, FUNCTIONS, function, input_of
 from tests.importers.kfp.test_kfp import read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def test_an_output_without_an_artifact_is_only_in_the_pod() -> None:
@@ -39,9 +42,8 @@ def test_a_loop_over_artifacts_cannot_run() -> None:
     assert [one.message for one in job.obstacles] == expected
 
 
-@for_each(("items", "paths"), [("[1, 2]", ["work/d", "work-2/d"]), ("[1]", ["work/d"]), ("", ["work/d"])])
-def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str]) -> None:
-    """As `dsl.Collected` passes them on; without known items, the loop itself is missing."""
+def looped_artifacts(*words: str, items: str = "[1, 2]", command: Sequence[str] = ("run",)) -> dict[str, Any]:
+    """A step that reads the artifacts of all items of a loop."""
     key = "pipelinechannel--work-d"
     selectors = [{"producerSubtask": "work", "outputArtifactKey": "d"}]
     inner: Any = {
@@ -52,8 +54,8 @@ def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str
     loop["parameterIterator"]["items"] = {"raw": items}
     source = {"taskOutputArtifact": {"producerTask": "loop", "outputArtifactKey": key}}
     join = {"componentRef": {"name": "comp-join"}, "inputs": {"artifacts": {"ds": source}}, "dependentTasks": ["loop"]}
-    container = {"container": {"image": "a:1", "command": ["run", "{{$}}"]}}
-    document = {
+    container = {"container": {"image": "a:1", "command": [*command], "args": [*words]}}
+    return {
         "pipelineInfo": {"name": "flow"},
         "root": {"dag": {"tasks": {"loop": loop, "join": join}}},
         "components": {
@@ -66,6 +68,12 @@ def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str
         },
         "deploymentSpec": {"executors": {"x": container}},
     }
+
+
+@for_each(("items", "paths"), [("[1, 2]", ["work/d", "work-2/d"]), ("[1]", ["work/d"]), ("", ["work/d"])])
+def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str]) -> None:
+    """As `dsl.Collected` passes them on; without known items, the loop itself is missing."""
+    document = looped_artifacts("{{$}}", items=items)
     (job,), _ = read(document)
     given = json.loads(job.fields["steps"]["join"]["command"][1])["inputs"]["artifacts"]["ds"]["artifacts"]
     known = [one["uri"].removeprefix("/pipeline/{{ run.id }}/") for one in given]
@@ -73,6 +81,26 @@ def test_artifacts_of_all_items_of_a_loop_are_a_list(items: str, paths: list[str
     assert [one.message for one in job.obstacles] == (
         [] if items else ["the loop `parameterIterator` of task `loop` is not carried"]
     )
+
+
+def test_a_list_of_artifacts_in_a_command() -> None:
+    """The launcher replaces the path of the first one, and no text for the whole list."""
+    document = looped_artifacts("{{$.inputs.artifacts['ds'].path}}", "{{$.inputs.artifacts['ds']}}")
+    (job,), _ = read(document)
+    command = job.fields["steps"]["join"]["command"]
+    assert command == ["run", "/pipeline/{{ run.id }}/work/d", "change-me-inputs-artifacts-ds"]
+    why = "Kubeflow Pipelines replaces only its `path` and its `uri`, those of the first artifact of a list"
+    assert f"`{{{{$.inputs.artifacts['ds']}}}}` of step `join` is not carried: {why}" in [
+        one.message for one in job.obstacles
+    ]
+
+
+@for_each("command", [[], ["run"]])
+def test_a_program_without_a_command_finds_no_folder_for_its_outputs(command: list[str]) -> None:
+    document = looped_artifacts("{{$.outputs.artifacts['d'].path}}", command=command)
+    (job,), _ = read(document)
+    message = "the folder of the outputs of step `work` is not carried"
+    assert (message in [one.message for one in job.obstacles]) == (not command)
 
 
 def _selectors(*sources: tuple[str, str]) -> dict[str, Any]:
