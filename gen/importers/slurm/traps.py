@@ -268,7 +268,7 @@ def follow_second(
         why, hint = "it starts the program again after an error", "set `retries` of the job"
         reader.leave(parts[1], "the rest of the loop", why, hint)
     reader.follow_block(parts[1:2])
-    if reader.ended is not None and "srun" not in reader.with_functions(parts[1]):
+    if middle > start and reader.ended is not None and "srun" not in reader.with_functions(parts[1]):
         reader.restore(before)
         for one in nodes_below(parts[1], "command_name"):
             reader.keep_function(reader.text(one))

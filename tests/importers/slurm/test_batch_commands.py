@@ -797,6 +797,7 @@ def test_a_pause_and_an_end_behind_a_program_in_the_background_stay(body: str, e
         "[ -s x ] || exit",
         "test -f x || { echo none; exit 0; }",
         "if [ -f x ]; then A=1; else exit; fi",
+        "if [ ! -f x ]; then echo none && exit 1; fi",
     ],
 )
 def test_a_check_of_files_does_not_end_the_script(check: str) -> None:
