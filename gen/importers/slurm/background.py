@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
@@ -39,9 +40,10 @@ def set_ids(reader: BatchCommands, node: Node) -> None:
 
 
 def _set_id(reader: BatchCommands, node: Node, name: str, value: str) -> str:
+    key, name = name, re.sub(r"\W", "_", name)
     if _LAST not in value or not name.isidentifier():
         return value
-    if value != _LAST:
+    if value != _LAST or (name != key and name in reader.ids):
         name = next(one for number in count() if (one := f"{name}_{number}") not in reader.ids)
     reader.add(Step(text=f"{name}=$!", place=reader.place(node), sets=name))
     reader.steps[-1] = replace(reader.steps[-1], exported={})

@@ -192,9 +192,10 @@ class BatchCommands(BatchFiles):
         ends = not _ENDLESS.match(text) if text.startswith(("while", "until")) else False
         return "sleep" in called and (ends or _LEFT.search(text) is not None) and not called & _OF_JOB
 
-    def waits(self, node: Node) -> bool:
-        """Whether a loop waits for a program in the background, such as a server."""
-        return self.sleeps(node) and any(one.starts_in_background for one in self.steps)
+    def waits(self, node: Node, *, calls: bool = False) -> bool:
+        """Whether a loop waits for a program in the background, such as a server, or also `calls` the word `wait`."""
+        waits = self.sleeps(node) or (calls and "wait" in map(self.text, nodes_below(node, "command_name")))
+        return waits and any(one.starts_in_background for one in self.steps)
 
     def as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""

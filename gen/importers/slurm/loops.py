@@ -38,7 +38,7 @@ class BatchLoops(BatchCommands):
         leaves = {*_LEAVES.findall(text)} - ({"break", "continue"} if node.type in LOOPS or not self.loops else set())
         if leaves - ({"return"} if self.hidden is None else set()) or (self.arguments and _SHIFTS.search(text)):
             self.unclear = self.unclear or self.place(node)
-        waits = self.waits(node)
+        waits = self.waits(node, calls=True)
         read = [f"`${name}`" for name in dict.fromkeys(assigned) if uses_of(name, self.source) > uses_of(name, text)]
         changes = "export" in text or _CHANGE_SHELL & {*map(self.text, nodes_below(node, "command_name"))}
         sets = assigned and (self.exported.keys() & {*assigned} or _WRITES.search(text))

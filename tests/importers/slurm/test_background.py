@@ -42,6 +42,9 @@ WAITS = (
         (f"{SERVED}\nwait $S $T\nc", "a &\nb &\nwait\nc"),
         ('P=""\nfor i in 1 2; do a $i & P="$P $!"; done\nwait $P\nb', "a 1 &\na 2 &\nwait\nb"),
         (f"{SERVED}\ndeclare -A P\nP[x]=$T\nwait ${{P[x]}}\nc", "a &\nb &\nT=$!\nwait $T\nc"),
+        ("a &\nb &\nfor p in $(jobs -p); do wait $p; done", "a &\nb &\nfor p in $(jobs -p); do wait $p; done"),
+        ("declare -A P\na & P[x-1]=$!\nb & P[x.1]=$!\nwait ${P[x-1]}\nc", "a &\nP_x_1=$!\nb &\nwait $P_x_1\nc"),
+        ("declare -A P\na & P[x-1]=$!\nb & P[x.1]=$!\nkill ${P[x.1]}\nc", "a &\nb &\nP_x_1_0=$!\nkill $P_x_1_0\nc"),
         ('declare -A P\na & P["x"]=$!\nb &\nwait "${P[x]}"\nc', 'a &\nP_x=$!\nb &\nwait "$P_x"\nc'),
         (
             "for i in $(seq 0 1); do a $i & P[$i]=$!; done\nfor p in ${P[*]}; do wait $p; done",
