@@ -27,9 +27,7 @@ def with_numbers(draft: JobDraft, run: Run) -> Run:
         return name in OF_KIND and (lacks or value != of_pod.get(name))
 
     given = {} if reads_none(run) or run.words[:1] in OF_SHELL else run.exported
-    names = (
-        one for one in sorted(OF_KIND & given.keys() - dict(run.assigned).keys()) if one.endswith(("SIZE", "NNODES"))
-    )
-    own = [(name, str(given[name])) for name in names]
-    pairs = (*(one for one in own if one[1].isdecimal()), *run.assigned)
-    return replace(run, numbers=tuple(one for one in pairs if differs(*one)))
+    names = sorted(OF_KIND & given.keys() - dict(run.assigned).keys())
+    own = [(name, str(given[name])) for name in names if name.endswith(("SIZE", "NNODES"))]
+    own = [one for one in own if one[1].isdecimal() and (several or one[1] != "1")]  # that of one pod
+    return replace(run, numbers=tuple(one for one in (*own, *run.assigned) if differs(*one)))

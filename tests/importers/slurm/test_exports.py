@@ -74,6 +74,11 @@ def test_a_number_of_pods_is_in_front_of_a_program_if_the_pods_have_another_one(
     assert not any("of `NNODES` is not carried" in one.message for one in found)
 
 
+def test_the_numbers_of_one_pod_are_not_in_front_of_its_program() -> None:
+    made, _ = read(script("-N 1", body="export NNODES=1 WORLD_SIZE=4\nsrun python a.py"))
+    assert made[0].fields["command"] == "WORLD_SIZE=4 python a.py"
+
+
 def test_the_numbers_of_nodes_are_for_programs_of_torchrun_too() -> None:
     body = (
         "export NNODES=$SLURM_NNODES NODE_RANK=$SLURM_NODEID\nsrun torchrun --nnodes 2 --rdzv_endpoint $(hostname) a.py"
