@@ -205,7 +205,7 @@ def report_outside(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) ->
 _INSTALLS: Final = regex(r"(?:python[\d.]* -m )?(?:venv|pip[\d.]* install)|uv (?:pip install|venv|sync)|conda create")
 _BRINGS: Final = names("cd chmod curl git mkdir source tar unzip wget")
 """Programs that bring files for an installation."""
-_OUTPUT: Final = regex(
+_OF_RESULTS: Final = regex(
     r"--(?:(?:output|out|save|results?)[-_](?:dir|directory|folder|path|location)|(?:checkpoint|ckpt)[-_]dir|output|save)"
     r"[ =](?![-/$])([\w.][\w./-]*)(?= |$)"
 )
@@ -227,7 +227,7 @@ def report_results(draft: JobDraft, runs: Sequence[Run]) -> None:
         why = "its files end with the pod"
         draft.drop(installs[-1].place, "the installation", why, "install it in the image, or on a volume with `data`")
     for text, one in texts:
-        if (match := _OUTPUT.search(text)) is not None and is_alone(match[1]):
+        if (match := _OF_RESULTS.search(text)) is not None and is_alone(match[1]):
             what, why = f"the folder `{cut(match[1])}` after the run", "it is none of a volume, and ends with the pod"
             draft.drop(one.place, what, why, _ON_VOLUME)
             return

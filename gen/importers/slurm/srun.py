@@ -14,12 +14,12 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, marked, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, is_known, marked, source_text, sources
 from gen.importers.slurm.lines import command_at
 from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import OF_NODES, Layout, Site
+from gen.importers.slurm.site import OF_NODES, Layout, Site, is_of_machines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -123,7 +123,9 @@ def with_export(step: Step, options: Sequence[Option]) -> Step:
     own = tuple((name, value) for name, sign, value in (one.partition("=") for one in parts) if sign)
     left = {name: value for name, value in step.exported.items() if name in parts or name.startswith("SLURM_")}
     exported = step.exported if "ALL" in parts or not parts else left
-    return replace(step, assigned=(*step.assigned, *own), exported=exported)
+    known = {name: value for name, value in own if is_known(value) and not is_of_machines(name)}
+    own = tuple(one for one in own if one[0] not in known)
+    return replace(step, assigned=(*step.assigned, *own), exported={**exported, **known})
 
 
 def set_at(script: BatchScript, name: str, place: Location) -> Location:

@@ -48,6 +48,12 @@ BEHIND_ENVIRONMENT = f"virtualenv e\n{ACTIVATE}\nmpirun -x PATH -x VIRTUAL_ENV b
             "export WANDB_API_KEY=$(cat ~/.key)\na",
             {"command": "a", "env": {"WANDB_API_KEY": {"secret": "train-env", "key": "WANDB_API_KEY"}}},
         ),
+        (MPI, 'srun --export "A=1,B=two" b', {"command": "mpirun b", "env": {"A": "1", "B": "two"}}),
+        (
+            MPI,
+            "srun --export=ALL,A=1 b\nsrun --export=ALL,B=two c",
+            {"command": "mpirun -x A=1 b\nmpirun c", "env": {"B": "two"}},
+        ),
         (("-N 1",), 'a $(basename "$0" .sh)', {"command": "a slurm_script"}),
     ],
 )
