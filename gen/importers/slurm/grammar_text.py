@@ -58,7 +58,7 @@ def for_grammar(text: str) -> str:
 
 _TIME: Final = regex(
     r"(?m)(^[ \t]*|[;&|{(][ \t]*|\b(?:then|do|else)[ \t]+)time(?:[ \t]+-p)?[ \t]+"
-    r"(?=\((?!\()|\{\s|(?:for|while|until|if)\s.*;)"
+    r"(?=\((?!\()|\{\s|(?:for|while|until|if)\s.*(?:;|\n\s*(?:do|then)\b))"
 )
 _OLD_NUMBER: Final = regex(r"('[^'\n]*')|(?<![\\$])\$\[([\w\s+*/%()-]{1,99})\](?!['\"*])")
 _BEFORE_WORD: Final = regex(

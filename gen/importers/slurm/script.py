@@ -301,6 +301,8 @@ class BatchScript(BatchLoops):
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
         elif middle > start and (self.stops or self.is_inner) and not self.starts_program(parts[-1]):
             self.steps[-1] = replace(self.steps[-1], otherwise="true")
+        elif moves and sign == "||" and self.stops and not self.starts_program(parts[-1]):
+            self.entered = replace(self.entered, otherwise="true")
         elif self.starts_program(parts[-1]) and not self.only_ends(parts[0], parts[-1]):
             hint = "write it into `command`, if the run needs it"
             self.leave(parts[-1], "the program behind `||`", "the one before it starts in each pod", hint)

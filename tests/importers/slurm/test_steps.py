@@ -506,6 +506,7 @@ def test_a_program_behind_a_value_has_its_line() -> None:
     [
         ("time python a.py", "python a.py"),
         ("time -p srun torchrun a.py", "torchrun a.py"),
+        ("time for a in b c\ndo\npython $a.py\ndone", "python b.py\npython c.py"),
         ("nohup timeout 9 srun torchrun a.py", "torchrun a.py"),
         ("i=lost\nfor i in $(find .); do work $i ${i}_a; done", "for i in $(find .); do work $i ${i}_a; done"),
         ("while read l; do work $l; done < list", "while read l; do work $l; done < list"),
@@ -535,6 +536,7 @@ def test_a_program_behind_a_value_has_its_line() -> None:
         ("srun torchrun a.py &\nwait", "torchrun a.py"),
         ("coproc server\npython a.py", "server &\npython a.py"),
         ("set -eux\npython a.py\npython b.py", "set -e\npython a.py\npython b.py"),
+        ("set -e\ncd x || echo no\npython a.py", "set -e\ncd x || true\npython a.py"),
         ("set -e\nmkdir -p x\npython a.py", "set -e\nmkdir -p x\npython a.py"),
         ("python a.py\nset -e\npython b.py\npython c.py", "python a.py\nset -e\npython b.py\npython c.py"),
         ("python a.py\nset -e\npython b.py", "python a.py\npython b.py"),
