@@ -44,6 +44,8 @@ FOLLOWED: Final = frozenset({*READERS, "srun"})
 OF_SHELL: Final = names("trap eval source . : coproc export unset exec declare local alias shift")
 _STATUS: Final = regex(r"^exit\s+\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*$")
 _BEFORE_COMMAND: Final = names("&& || | ; !")
+_QUOTED_START: Final = regex(r"(?<=[\s>])\"([\w./-]+)\"(?=[\w./-])")
+"""The start of a word in quotes that it does not need, such as that of a known variable."""
 _COPY: Final = names("cp mv ln cat tail gzip rsync scp install head")
 _OF_IMAGE: Final = names("LD_LIBRARY_PATH PATH PYTHONPATH")  # which an image may set
 _OTHERWISE: Final = regex(r":?[-+]")
@@ -207,6 +209,7 @@ class BatchCommands(BatchFiles):
         self.forget_set(called)
         text = without_indentation(self.text(node), node)
         text = self.residual(_SEED.sub(r"\1$((RANDOM))", text)).replace("$((RANDOM))", "$RANDOM")
+        text = text if re.search(r"'|<<|\\\"", text) else _QUOTED_START.sub(r"\1", text)
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
         self.add(Step(text=text, place=self.place(node)))

@@ -983,8 +983,10 @@ def test_constructs_of_a_shell_keep_no_indentation_of_its_text(text: str, expect
         ("cat <<'EOF'\n$S $(b)\nEOF\na", "a"),
         ("S=$(date +%s)\na\nE=$(date +%s)\ncat <<EOF\n$((E-S)) s\nEOF", "a"),
         ("cat <<EOF\n$(b)\nEOF\na", "cat <<EOF\n$(b)\nEOF\na"),
+        ('A=x\na b > c | d "$A"_e "$A"', 'a b > c | d x_e "x"'),
+        ('A=x\na \'"b"c\' | d "$A"_e', 'a \'"b"c\' | d "x"_e'),
         ("cat <<EOF | b\n$(date)\nEOF", "cat <<EOF | b\n$(date)\nEOF"),
     ],
 )
-def test_texts_that_a_script_only_shows_are_not_in_the_command(lines: str, expected: str) -> None:
+def test_constructs_have_no_texts_and_quotes_that_do_nothing(lines: str, expected: str) -> None:
     assert job(script("-N 1", body=lines, interpreter=BASH)).fields["command"] == expected
