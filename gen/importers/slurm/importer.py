@@ -13,6 +13,7 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.slurm import exports, launcher_pod, pod_numbers, processes, rank_shells, reports, shells, steps
+from gen.importers.slurm.allocation import carry, layout_of
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
 from gen.importers.slurm.containers import (
     Lacking,
@@ -26,7 +27,7 @@ from gen.importers.slurm.containers import (
 from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.images import image_files, named_images, options_of_steps
-from gen.importers.slurm.options import Option, carry, directives, layout_of
+from gen.importers.slurm.options import Option, directives
 from gen.importers.slurm.outputs import results_of, without_idle_separators
 from gen.importers.slurm.outside import (
     report_arguments,

@@ -15,11 +15,12 @@ from gen.base import Location, regex
 from gen.base.findings import counted
 from gen.importers import Fields
 from gen.importers.draft import JobDraft
+from gen.importers.slurm.allocation import allocation, layout_of
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.launcher_numbers import left_backend, processes_of, with_processes
-from gen.importers.slurm.options import Option, allocation, layout_of
+from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.shells import needs_bash

@@ -14,9 +14,10 @@ from gen.base.codes.imports import NOT_CARRIED
 from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
+from gen.importers.slurm.allocation import layout_of
 from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, is_known, marked, source_text, sources
 from gen.importers.slurm.lines import command_at
-from gen.importers.slurm.options import HANDLED, REASONS, Option, layout_of, options_of
+from gen.importers.slurm.options import HANDLED, REASONS, Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.site import OF_NODES, Layout, Site, is_of_machines

@@ -37,12 +37,13 @@ from gen.importers.sandbox import (
     source,
     without_ends,
 )
+from gen.importers.slurm.allocation import layout_of
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.launcher_pod import DEFAULT_PORT
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
-from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives, layout_of
+from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives
 from gen.importers.slurm.outside import with_values
 from gen.importers.slurm.placeholders import without_placeholders
 from gen.importers.slurm.processes import without_hosts
