@@ -162,7 +162,9 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         return f"{what} is not proven: the script starts no program in the sandbox", False
     starts = f"{'does not start' if differences else 'starts'} the same programs with the same arguments"
     apart = f", apart from what findings name, or each pod does, at line {', '.join(map(str, sorted(named)))}"
-    return f"{what} {starts} as the script in {counted(total, 'task')}{apart if named else ''}", not differences
+    end = next((one for one in _ENDED.finditer(originals[0].errors) if one[1] != "0"), None)
+    cut = f"; it ends with the status {end[1]} at line {end[2]}, and no later line is compared" if end else ""
+    return f"{what} {starts} as the script in {counted(total, 'task')}{apart if named else ''}{cut}", not differences
 
 
 def _failure(original: Recording, line: int) -> tuple[int, str] | None:

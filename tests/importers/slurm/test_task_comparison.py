@@ -350,6 +350,15 @@ def test_a_script_that_does_not_end_is_not_proven(tmp_path: Path, monkeypatch: p
     assert (line, same) == ("team/train is not proven: the script does not end in the sandbox", False)
 
 
+def test_a_script_is_compared_up_to_its_end_in_the_sandbox(tmp_path: Path) -> None:
+    text = script("-N 1", body="python a.py > b.log\ngrep -q c b.log || exit 3\npython d.py", interpreter="/bin/bash")
+    line, same, _ = compared(tmp_path, text)
+    assert (line.partition("; ")[2], same) == (
+        "it ends with the status 3 at line 5, and no later line is compared",
+        True,
+    )
+
+
 def test_the_command_proves_on_request_only(repo: Repository) -> None:
     file = repo.root.parent / "train.sh"
     file.write_text(script(*NODES, body="srun torchrun a.py", interpreter="/bin/bash"))
