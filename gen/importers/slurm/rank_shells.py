@@ -38,14 +38,15 @@ def _of_shell(runs: Sequence[Run]) -> list[Run]:
         for part in parts
     )
     is_one = all(one.shells == first.shells and one.folder == first.folder and not one.assigned for one in some)
-    return some if known and is_one else [first]
+    one_mode = len({one.stops is True for one in some[:-1]}) == 1
+    return some if known and is_one and one_mode else [first]
 
 
 def _joined(some: Sequence[Run]) -> Run:
     """One program for those of a shell."""
     first, last = some[0], some[-1]
     inner = [*some[:-1], replace(last, input="", output=("", ""), otherwise="", background=False)]
-    text = line_of(inner[0])
+    text = f"{'set -e; ' * (first.stops is True)}{line_of(inner[0])}"
     for one in inner[1:]:
         text += f"{' &&' if one.joined else ';'} {line_of(one)}"
     return replace(

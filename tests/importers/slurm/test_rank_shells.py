@@ -21,6 +21,11 @@ OF_IMAGE = "srun --container-image=a/b:1 bash -c"
             f"{OF_IMAGE} '\n  source /a.sh\n  b $SLURM_PROCID\n' || exit 1\nc",
             "mpirun bash -c 'source /a.sh; b $OMPI_COMM_WORLD_RANK' || exit 1\nc",
         ),
+        (
+            ("-N 2", "--ntasks-per-node=2"),
+            f"{OF_IMAGE} 'set -e; source /a.sh; b; c'\nd",
+            "mpirun bash -c 'set -e; source /a.sh; b; c'\nd",
+        ),
         (("-N 1",), f"{OF_IMAGE} 'source /a.sh && b'\nc", ["bash", "-c", "(source /a.sh && b)\nc"]),
         (("-N 1",), "apptainer exec x.sif bash -c '. /a.sh; b'", ["bash", "-c", "source /a.sh\nb"]),
         (("-N 1",), "bash -c 'source /a.sh; b'", "b"),
