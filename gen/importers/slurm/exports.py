@@ -19,7 +19,16 @@ from gen.importers.slurm.expansion import CLOSE, OPEN, RUN, RUN_ID, is_known, ma
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Step, lacking_steps
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.site import ACTIVATE, DEVICES, OF_KIND, OF_MACHINES, TASK, is_of_machines, selects_gpus
+from gen.importers.slurm.site import (
+    ACTIVATE,
+    DEVICES,
+    OF_KIND,
+    OF_MACHINES,
+    OF_OTHER_GPUS,
+    TASK,
+    is_of_machines,
+    selects_gpus,
+)
 from gen.importers.slurm.srun import READ, exported_by, why_of_machines, why_of_part
 from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
 from gen.importers.slurm.steps import RENDEZVOUS, Run, as_run, is_of_pod
@@ -45,7 +54,7 @@ def variables(draft: JobDraft, script: BatchScript, runs: list[Run]) -> list[Run
             continue
         text = value if isinstance(value, str) else " ".join(value)
         if is_of_machines(name) and not selects_gpus(name, text, int(draft.fields.get("gpus", 0))):
-            draft.drop(place, f"the variable `{name}`", *OF_MACHINES)
+            draft.drop(place, f"the variable `{name}`", *(OF_OTHER_GPUS if selects_gpus(name, text) else OF_MACHINES))
         elif name in (*reserved, "NODE_RANK"):
             own = ("a pod has one of its own", "pass the value by another name")
             of_rank = ("a pod has its number in `$RANK`", READ)

@@ -45,7 +45,7 @@ _PASSED: Final = regex(r"\bRANK=|((?i:rank)\w*[= ]|\s(?!--)[^\s=]+ )[\"']?\$\{?(
 _OWN_FILE: Final = regex(r"^/(?!(?:usr|opt|bin|sbin)/).*/[\w-]+$")
 """A program without an extension in a folder of the user, which may be a script of the shell."""
 _INTERPRETED: Final = regex(r"python[\d.]*|(?:ba)?sh|.*\.(?:py|sh)")
-_OF_SHELL: Final = regex(r"(?:(?:ba)?sh )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
+_OF_SHELL: Final = regex(r"(?:(?:(?:ba)?sh|source) )?([\w./-]+\.sh)(?: .*)?", re.DOTALL)
 _OF_MPI: Final = regex(r"(?m)^(?!\s*#).*(?:mpi4py|horovod|\bhvd\b)")
 
 
@@ -53,7 +53,7 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
     """Report the variables of Slurm that give each task its rank, if a program can read them itself."""
     passes = re.search(r"SLURM_(?:PROC|LOCAL|NODE)ID", source) is not None  # the ranks in variables of its own
     for run in (one for one in runs if one.by_srun and one.tasks == 1 and not passes):
-        if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)))) is not None:
+        if (file := _OF_SHELL.fullmatch(" ".join(map(source_text, run.words)) or run.text)) is not None:
             what = f"the rank of `{cut(file[1].rpartition('/')[2])}` in `$SLURM_PROCID` and `$SLURM_LOCALID`"
             draft.drop(
                 run.place, what, "a pod has no variables of Slurm", "set them to 0 in `env`, if the file reads them"

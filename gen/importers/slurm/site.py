@@ -197,6 +197,10 @@ OF_SITE: Final = regex(
 """Variables of the machines, of the network and of Slurm, which a pod gets from its image and its overlay."""
 DEVICES: Final = names("CUDA_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES")
 """Variables with the GPUs that a program has of its node."""
+OF_OTHER_GPUS: Final = (
+    "it has numbers of GPUs that a pod lacks",
+    "write the numbers of its own, which start with 0, into `env`",
+)
 OF_HOSTS: Final = ("the ranks of a job have the order of its pods", "remove it, or let the program order its ranks")
 """Why a file with an order of nodes is not in a job, and what to do."""
 OF_LINKER: Final = names("LD_PRELOAD LD_LIBRARY_PATH")

@@ -491,6 +491,12 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             4,
             "the other case of `((${A:-0}))` is not carried: the script gets",
         ),
+        (
+            NODE,
+            "export CUDA_VISIBLE_DEVICES=3\na",
+            4,
+            "the variable `CUDA_VISIBLE_DEVICES` is not carried: it has numbers",
+        ),
         (NODE, "cd\nsrun a", 4, "the folder of `cd` is not carried"),
         (NODES, "A=$(srun hostname)\nsrun a $A", 7, "`$SLURM_JOB_NODELIST` has no value in a pod: it is a list of"),
         (NODE, "export $(ask .env)\nsrun a", 4, "the declaration of `$(ask .env)` is not carried: only a shell knows"),

@@ -41,3 +41,8 @@ def test_mpirun_cannot_start_a_shell_with_values_of_another_one() -> None:
     jobs, found = read(script("-N 2", "--ntasks-per-node=2", body=body, interpreter=BASH))
     assert len(jobs) == 1
     assert any("`mpirun` starts programs only" in one.message for one in found), [one.message for one in found]
+
+
+def test_a_file_that_a_task_reads_can_ask_for_its_rank() -> None:
+    _, found = read(script("-N 1", body=f"{OF_IMAGE} 'source a.sh && b'", interpreter=BASH))
+    assert [one.message for one in found if "the rank of `a.sh` in `$SLURM_PROCID`" in one.message]
