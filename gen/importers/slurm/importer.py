@@ -214,7 +214,8 @@ def _translate(
     _order(draft, runs, layout, of_script.nodes, script)
     for name, (value, place) in script.secrets.items():
         draft.set(draft.hidden(name, value, place, given=is_known(value)), "env", name, place=place)
-    runs = launcher_pod.with_first_host(script, runs) if draft.fields["kind"] == "mpi" else runs
+    if draft.fields["kind"] == "mpi":
+        runs = launcher_pod.with_first_host(script, launcher_pod.in_one_start(runs))
     runs, text = _set_command(draft, script, options, layout, runs)
     if script.unreadable is None:  # findings about the rest would be wrong
         _report(draft, script, site, runs, started, text, mounted, lacking)

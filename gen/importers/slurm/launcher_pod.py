@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from gen.base import Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut
-from gen.importers.slurm.expansion import START, source_text
+from gen.importers.slurm.expansion import START, is_known, shown, source_text
 from gen.importers.slurm.processes import OF_SHELL
+from gen.importers.slurm.programs import text_of_words
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.steps import RENDEZVOUS, WRAPPERS, Run
+from gen.importers.slurm.steps import RENDEZVOUS, WIDE, WRAPPERS, Run
 from gen.job.launchers import deepspeed, mpirun
 
 _BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))
@@ -135,20 +136,76 @@ def _made(run: Run, program: str) -> list[str]:
     return [_path(run, one) for one in folders]
 
 
+def _at_program(words: Sequence[str]) -> int:
+    """The index of the program that `mpirun` starts."""
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        name = mpirun.LAUNCHER.name_of(words[at].lstrip("-").partition("=")[0])
+        at += 3 if name in mpirun.LAUNCHER.pairs else 2 if name in mpirun.LAUNCHER.values else 1
+    return at
+
+
 def _started(run: Run) -> str:
     """The file that `mpirun` starts, or a script behind its language, if it has a path."""
     if run.words[:1] != ("mpirun",):
         return ""
-    words, at = run.words, 1
-    while at < len(words) and words[at].startswith("-"):
-        name = mpirun.LAUNCHER.name_of(words[at].lstrip("-").partition("=")[0])
-        at += 3 if name in mpirun.LAUNCHER.pairs else 2 if name in mpirun.LAUNCHER.values else 1
+    words, at = run.words, _at_program(run.words)
     while at < len(words) and (words[at] in WRAPPERS or _ASSIGNED.match(words[at])):
         at += 1
     program = next(iter(words[at:]), "")
     if "/" in program:
         return _path(run, program)
     return next((_path(run, word) for word in words[at + 1 : at + 3] if word.endswith((".py", ".sh"))), "")
+
+
+def in_one_start(runs: Sequence[Run]) -> list[Run]:
+    """The programs, with short ones of the text of one `srun` in one start."""
+    made = list[Run]()
+    for _, some in groupby(runs, key=_start_of):
+        members = [*some]
+        if len(members) == 1:
+            made += members
+            continue
+        texts = [*(_text_of(one) for one in members[:-1]), _text_of(replace(members[-1], output=("", "")))]
+        is_short = len(" ".join(texts)) < WIDE and all(_is_plain(one) for one in members[:-1])
+        if not is_short or members[-1].background:
+            made += members
+            continue
+        text = texts[0]
+        for before, one, line in zip(members, members[1:], texts[1:], strict=False):
+            text += f"{' &&' if one.joined or before.stops else ';'} {line}"
+        first, last = members[0], members[-1]
+        start = first.words[: _at_program(first.words)]
+        made.append(replace(last, words=(*start, "sh", "-c", text), joined=first.joined, entered=first.entered))
+    return made
+
+
+def _text_of(run: Run) -> str:
+    """A program with its output as a text of `sh`."""
+    words = run.words[_at_program(run.words) :]
+    if words[:2] == ("sh", "-c"):
+        return words[2]
+    sign, path = run.output
+    output = f" {sign} {shown(path)}" if path else ""
+    return " ".join(text_of_words(words)) + output
+
+
+def _start_of(run: Run) -> object:
+    """What programs have in common that one start of `mpirun` can have; a single program has nothing."""
+    words, program = run.words[: _at_program(run.words)], run.words[_at_program(run.words) :]
+    is_text = program[:1] == ("sh",)
+    if program[:1] == ("bash",) or (is_text and (program[1:2] != ("-c",) or program[3:])):
+        return id(run)
+    if run.words[:1] != ("mpirun",) or not run.by_srun or run.assigned or not all(map(is_known, run.words)):
+        return id(run)
+    return words, run.options, run.place, run.folder, run.shells
+
+
+def _is_plain(run: Run) -> bool:
+    """Whether a program has no end of its own, and no files that a text cannot have."""
+    is_text = run.words[_at_program(run.words) :][:1] == ("sh",)
+    has_file = run.output[1] != "" and (is_text or "&" in run.output[0] or not is_known(run.output[1]))
+    return not (run.input or has_file or run.otherwise or run.background)
 
 
 def with_first_host(script: BatchScript, runs: list[Run]) -> list[Run]:

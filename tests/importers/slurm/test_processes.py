@@ -57,7 +57,7 @@ def test_processes_have_the_variables_that_add_to_those_of_the_image(body: str, 
         ),
         (
             "srun bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; mkdir -p b; python a.py'",
-            f"mpirun mkdir -p b\nmpirun sh -c '{RANKS} python a.py'",
+            f"mpirun sh -c 'mkdir -p b; {RANKS} python a.py'",
             {},
         ),
         (
@@ -781,3 +781,25 @@ def test_horovodrun_on_one_node_needs_no_list_of_it(options: tuple[str, ...], ex
     hosts = "H=$(scontrol show hostname $SLURM_JOB_NODELIST | sed -z 's/\\n/:2,/g')\nH=${H%?}"
     made = job(script(*options, body=f"{hosts}\nhorovodrun -np 2 --hosts $H python a.py", interpreter=BASH))
     assert (made.fields["command"], len(made.obstacles)) == (expected, cannot)
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("srun sh -c 'mkdir -p b; chmod 777 b'\nsrun a", "mpirun sh -c 'mkdir -p b; chmod 777 b'\nmpirun a"),
+        ("srun sh -c 'b && c d'", "mpirun sh -c 'b && c d'"),
+        ("srun bash -ec 'b; c d' > e\ncat e | f", "mpirun sh -c 'b && c d' > e\ncat e | f"),
+        (
+            "set -e\nsrun sh -c 'mkdir -p b; chmod 777 b'\nsrun a",
+            "set -e\nmpirun sh -c 'mkdir -p b; chmod 777 b'\nmpirun a",
+        ),
+        ("srun b\nsrun c", "mpirun b\nmpirun c"),
+        ("srun sh -c 'b > e; c e'", "mpirun sh -c 'b > e; c e'"),
+        (
+            f"srun sh -c 'mkdir -p b; python a.py {LONG}'",
+            "mpirun mkdir -p b\nmpirun python a.py \\\n  " + LONG.replace(" --", " \\\n  --"),
+        ),
+    ],
+)
+def test_short_programs_of_one_task_have_one_start(body: str, expected: str) -> None:
+    assert job(script("-N 2", "--ntasks-per-node=4", body=body)).fields["command"] == expected
