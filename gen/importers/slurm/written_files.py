@@ -35,6 +35,9 @@ def _names(texts: Iterable[str], path: str) -> bool:
     )
 
 
+_LISTS_NODES: Final = regex(r"\bscontrol\s+show\s+hostnames?\b")
+
+
 class WrittenFiles:
     """The files that a script writes, for the programs of its job."""
 
@@ -80,6 +83,11 @@ class WrittenFiles:
                 made[-1:] = [replace(one, joined=False) for one in made[-1:]]
                 continue
             is_log = step.output[1] and not _names(texts, step.output[1])
+            if is_log and any(_LISTS_NODES.search(one) for one in step.words[1:]):
+                what, hint = f"the list of nodes of `{cut(step.words[0])}`", "remove it: the launchers have the hosts"
+                self._drop(step.place, what, "no program of the job reads it", hint)
+                made[-1:] = [replace(one, joined=one.joined and step.joined) for one in made[-1:]]
+                continue
             if is_log:
                 hint = "read the logs with `gen logs`, or redirect the output in `command`"
                 orders = str(self._variables.get("SLURM_HOSTFILE", "")).endswith(step.output[1])

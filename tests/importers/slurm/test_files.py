@@ -225,3 +225,12 @@ def test_a_variable_in_a_name_that_the_script_does_not_set_is_empty() -> None:
     (one,) = made
     assert one.fields["files"] == {"/etc/job/a.properties": "b.C=2\nb.D=1\n"}
     assert [one.message.partition(" is not")[0] for one in found] == ["the empty value of `$innerClass`"]
+
+
+@for_each(
+    ("reads", "expected"),
+    [("", "python a.py"), (" --hosts h", "perl -e 'print qx[scontrol show hostnames]' > h\npython a.py --hosts h")],
+)
+def test_a_list_of_nodes_that_nothing_reads_is_not_written(reads: str, expected: str) -> None:
+    lines = f"perl -e 'print qx[scontrol show hostnames]' > h\npython a.py{reads}"
+    assert job(script("-N 1", body=lines)).fields["command"] == expected
