@@ -87,7 +87,7 @@ def results_of(steps: Sequence[Step], shown_behind: Iterable[tuple[int, Step]], 
     """The lines behind all programs that show files of these: their text is the result of the run. `others` are files
     that the script writes, and logs, which the cluster keeps.
     """
-    words = " ".join(source_text(word) for one in steps for word in one.words)
+    words = " ".join(source_text(word) for one in steps for word in (*one.words, *one.options, one.text))
     outputs = {posixpath.normpath(one.output[1]) for one in steps if one.output[1]}
 
     def is_result(path: str) -> bool:
@@ -100,7 +100,7 @@ def results_of(steps: Sequence[Step], shown_behind: Iterable[tuple[int, Step]], 
         (one, [word for word in one.words[1:] if not word.startswith("-") and not word.isdecimal()]) for one in last
     ]
     kept = [one for one, paths in files if paths and all(map(is_result, paths)) and not file_of_slurm(paths, others)]
-    return kept if any(one.words for one in steps) else []
+    return kept if words.strip() else []
 
 
 def reads_file(command: str) -> bool:

@@ -165,6 +165,7 @@ def test_a_value_that_a_text_sets_is_that_of_its_program() -> None:
         ("python a.py\ncat result.json", "python a.py\ncat result.json"),
         ("python a.py --log /tmp/b\ntail -n 5 /tmp/b", "python a.py --log /tmp/b\ntail -n 5 /tmp/b"),
         ("python a.py > out.log\ntail out.log", "python a.py"),
+        ("srun a --log /tmp/b\ncat /tmp/b", "a --log /tmp/b\ncat /tmp/b"),
         ("cat conf.yaml\npython a.py", "python a.py"),
         ("python a.py\ncat /proc/cpuinfo", "python a.py"),
         ("python a.py\ncat slurm-$SLURM_JOB_ID.out", "python a.py"),
