@@ -201,7 +201,7 @@ def _translate(
         refuse_empty(draft, script, lacking)
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
-    runs = processes.side_by_side(draft, options, processes.in_one_pod(draft, runs, layout))
+    runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     started = carry_files(draft, script, runs)

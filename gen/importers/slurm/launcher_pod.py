@@ -14,11 +14,11 @@ from gen.base import Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import START, is_known, shown, source_text
-from gen.importers.slurm.processes import OF_SHELL
+from gen.importers.slurm.processes import OF_HOSTS, OF_SHELL
 from gen.importers.slurm.programs import text_of_words
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.steps import RENDEZVOUS, WIDE, WRAPPERS, Run
-from gen.job.launchers import deepspeed, mpirun
+from gen.job.launchers import mpirun
 
 _BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))
 _FIRST_HOST: Final = "$(head -n 1 /etc/mpi/hostfile | cut -d ' ' -f 1)"
@@ -96,7 +96,7 @@ def _is_in(program: str, folder: str, maker: str) -> bool:
 
 def _is_on_workers(run: Run) -> bool:
     """Whether the pods of the workers have a program."""
-    is_launcher = run.launcher in (mpirun.LAUNCHER, deepspeed.LAUNCHER) or run.words[:1] == ("mpirun",)
+    is_launcher = run.launcher in (mpirun.LAUNCHER, *OF_HOSTS) or run.words[:1] == ("mpirun",)
     return not run.text and (run.by_srun or is_launcher)
 
 

@@ -48,8 +48,10 @@ from gen.importers.slurm.steps import (
     parts_of,
     without_set,
 )
-from gen.job.launchers import base, deepspeed, mpirun
+from gen.job.launchers import base, deepspeed, horovodrun, mpirun
 
+OF_HOSTS: Final = (deepspeed.LAUNCHER, horovodrun.LAUNCHER)
+"""Launchers that start the processes of several nodes with a file of hosts."""
 _OF_RUN: Final = frozenset({RUN[1:-1], TASK[1:-1]})
 """Expressions, which have a value before a shell reads the command."""
 OF_SHELL: Final = ((), ("cd",), ("trap",))
@@ -82,30 +84,17 @@ def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
     return any(nodes > 1 or not starts_one_process(one) for one in started)
 
 
-def in_one_pod(draft: JobDraft, runs: list[Run], layout: Layout) -> list[Run]:
-    """The programs of one node, without lists of nodes; `mpirun` stays as it is if each one starts one process."""
-    if layout.nodes > 1:
-        return runs
-    for at, one in enumerate(runs):
-        words = without_hosts(one.words)
-        if words != one.words and "SLURM_JOB_NODELIST" in " ".join(one.words):
-            draft.drop(one.place, "the list of nodes of `horovodrun`", "the pod is its only host", "remove it")
-            runs[at] = replace(one, words=words)
+def in_one_pod(runs: list[Run], layout: Layout) -> list[Run]:
+    """The programs of one node, with each `mpirun` as it is if all of them start one process."""
     others = any(one.launcher is mpirun.LAUNCHER and not starts_one_process(one) for one in runs)
-    if others or any(is_of_mpi(one, layout) and one.launcher is None for one in runs):
+    if layout.nodes > 1 or others or any(is_of_mpi(one, layout) and one.launcher is None for one in runs):
         return runs
     return [replace(one, launcher=None, at=0) if starts_one_process(one) else one for one in runs]
 
 
-def without_hosts(words: tuple[str, ...]) -> tuple[str, ...]:
-    """`horovodrun` without its hosts, which are those of its own machine then."""
-    at = next((at for at, one in enumerate(words) if one in ("-H", "--hosts")), 0)
-    return (*words[:at], *words[at + 2 :]) if at and words[0] == "horovodrun" else words
-
-
 def is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
-    if run.launcher in (deepspeed.LAUNCHER, mpirun.LAUNCHER):
+    if run.launcher in (*OF_HOSTS, mpirun.LAUNCHER):
         return run.launcher is mpirun.LAUNCHER or layout.nodes > 1
     is_program = run.words[:1] not in OF_SHELL or "<<" in run.text.partition("\n")[0].replace("<<<", "")
     return run.launcher is None and run.by_srun and is_program and max(layout.per_node, run.per_node) > 1
@@ -214,7 +203,7 @@ def whole_nodes(
     if "gpus" in draft.fields:
         carry_exclusive(draft, options, of_step, site)
         return
-    launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER)]
+    launchers = [one for one in runs if one.launcher not in (None, mpirun.LAUNCHER, horovodrun.LAUNCHER)]
     told = [processes_of(without_set(one))[1] for one in launchers]
     number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
     exclusive, of_gpus = any(one.name == "exclusive" for one in options), uses_gpus((*options, *of_step), source)
@@ -291,8 +280,10 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
         return by_mpirun(draft, script, run, layout) if in_tasks else run
     program = run.words[run.at].rpartition("/")[2]
     given = without_set(run, parallel=parallel)
-    if run.launcher is mpirun.LAUNCHER or (run.launcher is deepspeed.LAUNCHER and layout.nodes > 1):
+    if run.launcher is mpirun.LAUNCHER or (run.launcher in OF_HOSTS and layout.nodes > 1):
         return for_all_pods(draft, run, given, layout)
+    if run.launcher is horovodrun.LAUNCHER:
+        return replace(run, words=tuple(given.words))
     if of_mpi and run.by_srun and layout.nodes > 1:
         message = f"`{program}` starts in one pod only, because the script starts other programs with MPI"
         draft.cannot_run(run.place, message, "import the script without the other programs")
@@ -338,6 +329,10 @@ def set_sizes(draft: JobDraft, runs: Sequence[Run], layout: Layout) -> Layout:
     slots = {without_set(one).processes for one in runs if one.launcher is mpirun.LAUNCHER}
     if len(slots) == 1 and (number := slots.pop()).isdecimal() and not any(one.by_srun for one in runs):
         layout = replace(layout, per_node=int(number[:4]))
+    for one in (run for run in runs if run.launcher is horovodrun.LAUNCHER):
+        every = without_set(one).values.get(base.ALL_PROCESSES, ("", ""))[1]
+        if every.isdecimal():
+            layout = replace(layout, per_node=max(layout.per_node, -(-int(every[:6]) // layout.nodes)))
     if layout.nodes > 1 and any(one.launcher is deepspeed.LAUNCHER for one in runs):
         layout = replace(layout, per_node=int(draft.fields.get("gpus") or layout.per_node))  # as its file of hosts has
     if not any(is_of_mpi(one, layout) for one in runs):

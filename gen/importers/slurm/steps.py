@@ -57,7 +57,7 @@ from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
 from gen.importers.slurm.srun_variables import options_in_variables
 from gen.importers.slurm.traps import INNER_SRUN
 from gen.importers.slurm.written_files import follow_tasks, matched
-from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, mpirun, torchrun
+from gen.job.launchers import BY_PROGRAM, accelerate, base, deepspeed, horovodrun, mpirun, torchrun
 from gen.job.launchers.base import HOSTS, PODS, PROCESSES, Launcher
 
 _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RANK, base.PORT, base.ALONE, HOSTS)
@@ -212,6 +212,8 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
         is_text = "-c" in words[at + 1 : module]  # with arguments of its own
         return (_MODULES[name], module + 1) if module is not None and name in _MODULES and not is_text else (None, 0)
     launcher = BY_PROGRAM.get(program)
+    if launcher is horovodrun.LAUNCHER and _names_hosts(words[at + 1 :]):
+        return launcher, at
     if launcher not in (*_OF_MODULES, mpirun.LAUNCHER):
         return None, 0
     behind = len(launcher.before)
@@ -239,6 +241,17 @@ def _with_paths(run: Run, names: Collection[str]) -> Run:
     return replace(run, words=tuple(words), text="\n".join(map(one, run.text.split("\n"))))
 
 
+def _names_hosts(words: Sequence[str]) -> bool:
+    """Whether options of `horovodrun` name the hosts, which those of other machines are."""
+    at, launcher = 0, horovodrun.LAUNCHER
+    while at < len(words) and words[at].startswith("-"):
+        name = launcher.name_of(words[at].lstrip("-").partition("=")[0])
+        if name in ("hosts", "hostfile"):
+            return True
+        at += 2 if name in launcher.values and "=" not in words[at] else 1
+    return False
+
+
 class Options(Struct):
     """Options of a launcher for pods and processes."""
 
@@ -261,7 +274,7 @@ def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ())
     words, at = list(run.words[: run.at + 1]), run.at + 1
     given = Options(words)
     roles, more = ((PROCESSES, PODS, base.ALL_PROCESSES, base.RANK), set[str]()) if parallel else (_SET_BY_GEN, _MORE)
-    dropped = {*roles} - {*kept}
+    dropped = {*roles} - {*kept} - ({base.ALL_PROCESSES} if run.launcher is horovodrun.LAUNCHER else set())
     while at < len(run.words):
         word = run.words[at]
         if not word.startswith("-") or word == "--" or word.startswith(OPEN):

@@ -46,7 +46,6 @@ from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_be
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives
 from gen.importers.slurm.outside import with_values
 from gen.importers.slurm.placeholders import without_placeholders
-from gen.importers.slurm.processes import without_hosts
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site
 from gen.importers.slurm.srun import exported_by, with_nodes
@@ -319,7 +318,7 @@ def _program(first: Record, second: Record) -> _Program:
 def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
     launcher, place = launcher_of(words)
     if launcher is None:
-        return without_hosts(words), ""
+        return words, ""
     given = without_set(Run(words=words, place=Location(""), launcher=launcher, at=place))
     kept = [one for one in given.words if one != "--oversubscribe"]
     while launcher is mpirun.LAUNCHER and kept[place + 1 : place + 2] == ["-x"] and "=" not in kept[place + 2]:

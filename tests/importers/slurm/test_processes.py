@@ -629,6 +629,30 @@ def test_a_rendezvous_of_accelerate_without_a_known_number_of_processes_is_named
     assert any(one.message.startswith("`--rdzv_backend=c10d` is not carried: it needs") for one in found) is is_named
 
 
+HOROVOD = (
+    "H=$(scontrol show hostname $SLURM_JOB_NODELIST | sed -z 's/\\n/:2,/g')\nhorovodrun -np 4 --hosts ${H%?} a -H b"
+)
+
+
+@for_each(
+    ("options", "body", "fields"),
+    [
+        (
+            ("-N 2", "--ntasks-per-node=2"),
+            HOROVOD,
+            {"kind": "mpi", "workers": 2, "command": f"horovodrun {HOSTS} -np 4 a -H b", "slotsPerWorker": 2},
+        ),
+        (("-N 2", "--gres=gpu:2"), HOROVOD, {"kind": "mpi", "gpus": 2, "command": f"horovodrun {HOSTS} -np 4 a -H b"}),
+        (("-N 1", "--gres=gpu:4"), HOROVOD, {"kind": "batch", "gpus": 4, "command": "horovodrun -np 4 a -H b"}),
+        (("-N 1",), "horovodrun -np 4 a -H b", {"kind": "batch", "command": "horovodrun -np 4 a -H b"}),
+    ],
+)
+def test_horovodrun_has_the_hosts_of_the_job(options: tuple[str, ...], body: str, fields: dict[str, object]) -> None:
+    made = job(script(*options, body=body, interpreter=BASH))
+    assert made.fields | fields == made.fields
+    assert made.obstacles == ()
+
+
 PORTS = "port() { comm -23 <(seq 9) <(ss -Htan) | head -n 1; }\nP=$(port)"
 
 
@@ -768,19 +792,6 @@ def test_tasks_of_mpi_have_the_port_of_the_script() -> None:
 def test_what_is_carried_is_not_named(body: str, messages: list[str]) -> None:
     _, found = read(script("-N 1", "--gpus-per-node=8", body=body, interpreter=BASH))
     assert [one.message for one in found if one.severity is not Severity.ERROR] == messages
-
-
-@for_each(
-    ("options", "expected", "cannot"),
-    [
-        (("-N 1",), "horovodrun -np 2 python a.py", 0),
-        (("-N 2",), "horovodrun -np 2 --hosts ${SLURM_JOB_NODELIST%?} python a.py", 1),
-    ],
-)
-def test_horovodrun_on_one_node_needs_no_list_of_it(options: tuple[str, ...], expected: str, cannot: int) -> None:
-    hosts = "H=$(scontrol show hostname $SLURM_JOB_NODELIST | sed -z 's/\\n/:2,/g')\nH=${H%?}"
-    made = job(script(*options, body=f"{hosts}\nhorovodrun -np 2 --hosts $H python a.py", interpreter=BASH))
-    assert (made.fields["command"], len(made.obstacles)) == (expected, cannot)
 
 
 @for_each(
