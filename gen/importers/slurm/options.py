@@ -155,8 +155,9 @@ _CLIENT: Final = ("it concerns the client of Slurm", "remove it")
 REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(("output", "error", "input", "open-mode", "label", "unbuffered"), _LOGS),
     **dict.fromkeys(("mail-type", "mail-user"), _MAIL),
-    **dict.fromkeys(names("nodelist exclude nodefile relative constraint cluster-constraint"), _NODES),
+    **dict.fromkeys(names("nodelist exclude nodefile relative cluster-constraint"), _NODES),
     **dict.fromkeys(("segment", "switches"), _BLOCKS),
+    "constraint": ("nodes have labels of their own", "map it with `constraints` of a site file, or set `placement`"),
     **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
     **dict.fromkeys(
         names(

@@ -12,7 +12,9 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.containers import Lacking
 from gen.importers.slurm.expansion import RUN_ID, START
 from gen.importers.slurm.outside import expression_of_template
+from gen.importers.slurm.programs import DroppedPart
 from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.site import OF_NO_FILE, is_silent
 
 _OF_CHECK: Final = "write the path of its program in the place of the check"
 NEEDED_VALUES: Final = (
@@ -59,9 +61,19 @@ def refuse_empty(draft: JobDraft, script: BatchScript, lacking: Lacking) -> None
         place, check = script.unseen
         what = f"the script starts no program, because gen does not see the file of `{cut(check)}`"
         hint = _OF_CHECK
+    elif (sourced := next((one for one in reversed(script.left) if _ends_with(script, one)), None)) is not None:
+        place, hint = sourced.place, "start that file with `bash` instead, if it does the work"
+        what = f"the script starts no program, apart from those of {sourced.what}, which it sources"
     else:
         place, what, hint = draft.place, "the script starts no program", NEEDED_VALUES
     _refuse(script, place, what, hint, draft.found)
+
+
+def _ends_with(script: BatchScript, one: DroppedPart) -> bool:
+    """Whether a script sources a file at its end, behind which it only shows something."""
+    behind = script.source.split("\n")[one.place.line - script.first_line + 1 :]
+    programs = (line.split()[0] for line in behind if line.strip() and not line.lstrip().startswith("#"))
+    return one.why == OF_NO_FILE and one.what.startswith("the file") and all(map(is_silent, programs))
 
 
 def _refuse(script: BatchScript, place: Location, what: str, hint: str, found: Findings) -> None:

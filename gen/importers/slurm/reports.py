@@ -72,7 +72,8 @@ def report_ranks(draft: JobDraft, source: str, runs: Sequence[Run], command: str
             continue
         of_mpi = draft.fields["kind"] == "mpi"
         why = "a process has it in `$OMPI_COMM_WORLD_RANK`" if of_mpi else "a pod has it in `$RANK`"
-        hint = "if the program reads it, as that of Lightning does, start it with `torchrun`"
+        hint = "if the program reads it, `$SLURM_LOCALID` or `$SLURM_NTASKS`, as that of Lightning does, "
+        hint += "start it with `torchrun`"
         draft.drop(run.place, "the rank in `$SLURM_PROCID`", why, hint)
         return
 

@@ -124,6 +124,7 @@ OF_LOGS: Final = names("tee grep egrep tail head sed awk tr ts cat sort uniq cut
 """Programs behind a pipe that only change the logs."""
 WITHOUT_SRUN: Final = "remove `srun` and its options there: the other program starts the processes in the pod"
 IN_IMAGE: Final = "install it in the image"
+OF_NO_FILE: Final = "gen reads no files that a script names"
 OWN_ENVIRONMENT: Final = ("a container has an environment of its own", IN_IMAGE)
 """Why the environment of a node is not in a job, and what to do."""
 MODULES: Final = frozenset({"module", "ml", "spack"})

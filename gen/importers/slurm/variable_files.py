@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.importers.slurm.expansion import shown
 from gen.importers.slurm.programs import DroppedPart
+from gen.importers.slurm.site import OF_NO_FILE
 
 if TYPE_CHECKING:
     from gen.importers.slurm.conditions import Conditions
@@ -38,7 +39,7 @@ def lost_variables(reader: Conditions, file: str, place: Location) -> DroppedPar
     """The variables of a file that the script exports."""
     hint = "write them into `env`, each secret as `{secret: NAME, key: KEY}`"
     what = f"each variable of the file `{shown(reader.value(file))[:200]}`"
-    return DroppedPart(place, what, "gen reads no files that a script names", hint)
+    return DroppedPart(place, what, OF_NO_FILE, hint)
 
 
 def file_of_exports(text: str) -> str:

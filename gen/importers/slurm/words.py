@@ -19,6 +19,7 @@ from gen.importers.slurm.programs import Called, Entered, Step, formatted, joine
 from gen.importers.slurm.site import (
     ACTIVATE,
     CONDA,
+    OF_NO_FILE,
     OF_NODES,
     OF_STATE,
     ONLY_SHOWS,
@@ -291,7 +292,7 @@ def _source(reader: BatchCommands, called: Called) -> bool:
         reader.add(Step(text=f"source {shown(file)}", place=called.place))
         return True
     hint = "put the file into the image, or write its variables as `env`"
-    return reader.drop(called, f"the file `{shown(file)}`", "gen reads no files that a script names", hint)
+    return reader.drop(called, f"the file `{shown(file)}`", OF_NO_FILE, hint)
 
 
 _STARTS_SCRIPT: Final = regex(
