@@ -13,7 +13,7 @@ from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, so
 from gen.importers.slurm.outputs import line_of_output
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.site import OF_NETWORK, is_of_machines, is_of_pods
-from gen.importers.slurm.variable_files import file_of_exports, lost_variables
+from gen.importers.slurm.variable_files import lost_variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -137,10 +137,8 @@ def _declared(reader: BatchCommands, node: Node) -> Iterator[tuple[str, Node | N
         text = reader.text(child)
         if child.type in ("variable_assignment", "variable_name"):
             yield reader.text(child.child_by_field_name("name") or child), child
-        elif (file := file_of_exports(f"export {text}")) and reader.text(node).startswith(
-            ("export", "declare", "typeset")
-        ):
-            reader.left.append(lost_variables(reader, file, reader.place(node)))
+        elif lost := lost_variables(reader, f"export {text}", reader.place(node)):
+            reader.left += lost
         elif child.start_byte >= reader.read_until and child.type != "comment" and not text.startswith(("-", "+")):
             for one in reader.words(text):
                 name, sign, value = one.partition("=")

@@ -21,35 +21,40 @@ _IN_LOOP: Final = r"(?:(?!\bdone\b).)*?"
 _EXPORTS: Final = regex(
     r"\bexport\s+\"?\$\(\s*(?P<output>(?:<|(?:cat|[ef]?grep|sed|awk|cut|tr|xargs)\b)(?:[^()'\"]|'[^']*'|\"[^\"]*\")*)\)\"?"
     rf"|\bwhile\b{_IN_LOOP}\bread\b{_IN_LOOP}\bexport\s+\"?\${_IN_LOOP}\bdone\s*<\s*(?P<loop>{_PATH})"
-    r"|(?<![\w./-])(?:source|\.)[ \t]+(?P<source>\"?(?:[^\s;&|\"]*/)?[\w-]*\.env\"?)(?=[\s;&|]|$)",
+    rf"|(?<![\w./-])(?:source|\.)[ \t]+(?P<source>{_PATH})(?=[\s;&|]|$)",
     re.DOTALL,
 )
+_NAME: Final = regex(r"(?:^|[\"/])[\w-]*\.env\"?$")
 _WORDS: Final = regex(r"'[^']*'|\"[^\"]*\"|[|;&]|[^\s|;&<>'\"]+")
 
 
 def without_exports(reader: Conditions, text: str, place: Location) -> str:
     """A text of the shell at a place without what exports the variables of files. Names each file."""
-    for match in _EXPORTS.finditer(text):
+
+    def one(match: re.Match[str]) -> str:
         at = replace(place, line=place.line + text.count("\n", 0, match.start()))
-        reader.left.append(lost_variables(reader, _file_of(match), at))
-    return _EXPORTS.sub("true", text)
+        lost = _lost(reader, match, at)
+        reader.left += lost
+        return "true" if lost else match[0]
+
+    return _EXPORTS.sub(one, text)
 
 
-def lost_variables(reader: Conditions, file: str, place: Location) -> DroppedPart:
-    """The variables of a file that the script exports."""
-    hint = "write them into `env`, each secret as `{secret: NAME, key: KEY}`"
-    what = f"each variable of the file `{shown(reader.value(file))[:200]}`"
-    return DroppedPart(place, what, OF_NO_FILE, hint)
-
-
-def file_of_exports(text: str) -> str:
-    """The word of the file whose variables a declaration or `source` exports; empty for others."""
+def lost_variables(reader: Conditions, text: str, place: Location) -> list[DroppedPart]:
+    """The variables of the file that a declaration or `source` exports; none for others."""
     match = _EXPORTS.match(text)
-    return _file_of(match) if match is not None else ""
+    return [] if match is None else _lost(reader, match, place)
 
 
-def _file_of(match: re.Match[str]) -> str:
-    return match["loop"] or match["source"] or _last_word(match["output"])
+def _lost(reader: Conditions, match: re.Match[str], place: Location) -> list[DroppedPart]:
+    early, asked, unset = {*reader.early}, {*reader.asked}, {*reader.unset_names}
+    file = shown(reader.value(match["loop"] or match["source"] or _last_word(match["output"])))
+    reader.early, reader.asked, reader.unset_names = early, asked, unset  # no program reads them here
+    if match["source"] and not _NAME.search(file):
+        return []
+    hint = "write them into `env`, each secret as `{secret: NAME, key: KEY}`"
+    what = f"each variable of the file `{file[:200]}`"
+    return [DroppedPart(place, what, OF_NO_FILE, hint)]
 
 
 def _last_word(command: str) -> str:

@@ -31,7 +31,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.texts import follow_eval, follow_shell
 from gen.importers.slurm.traps import follow_trap
-from gen.importers.slurm.variable_files import file_of_exports, lost_variables
+from gen.importers.slurm.variable_files import lost_variables
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -285,11 +285,11 @@ def _source(reader: BatchCommands, called: Called) -> bool:
         return True
     if SETUP.search(called.text):
         return _conda(reader, called)
-    if file_of_exports(f"source {shown(file)}"):
-        reader.left.append(lost_variables(reader, shown(file), called.place))
-        return True
     if reader.in_image and not called.words[2:]:
         reader.add(Step(text=f"source {shown(file)}", place=called.place))
+        return True
+    if lost := lost_variables(reader, f"source {shown(file)}", called.place):
+        reader.left += lost
         return True
     hint = "put the file into the image, or write its variables as `env`"
     return reader.drop(called, f"the file `{shown(file)}`", OF_NO_FILE, hint)

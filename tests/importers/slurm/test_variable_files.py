@@ -18,6 +18,7 @@ LOOP = 'while IFS="=" read -r k v; do\n  [[ $k == \\#* ]] && continue\n  export 
         ('if [ -f "$P/.env" ]; then set -a; source "$P/.env"; set +a; fi', 5),
         ("set -a\n. $P/.env", 6),
         ("set -a\n. $P/prod.env", 6),
+        ('F="$P/.env"\nif [ -f "$F" ]; then source "$F"; fi', 6),
     ],
 )
 def test_a_file_with_variables_is_named(body: str, line: int) -> None:
