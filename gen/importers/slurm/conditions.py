@@ -388,7 +388,7 @@ class Conditions(Expander):
             return marked(f"$({command})")
         if TO_FILE.search(command):
             return None
-        if known is None and re.match(r"whoami|id ", command):
+        if known is None and re.fullmatch(r"whoami|id (?:-un|-nu|-u -n|-n -u)", command):
             known = str(self.parameter("USER"))
         if known is not None:
             return known.replace(RUN_ID, RUN)

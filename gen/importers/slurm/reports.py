@@ -145,7 +145,7 @@ def _report_inner_srun(draft: JobDraft, script: BatchScript, run: Run) -> None:
         hint = "write it without `srun`, or the value that it computes"
         draft.cannot_run(run.place, why, f"{hint}{f', or give that with `--define {name}=VALUE`' * bool(name)}")
     starts = map(STARTS_SRUN.search, (without_shown(run.text), *run.words))
-    if (within := next(filter(None, starts), None)) is not None:
+    if (within := next(filter(None, starts), None)) is not None and (within[1] or run.words):
         program = within[1] or source_text(run.words[0]).rpartition("/")[2]
         draft.cannot_run(run.place, f"`{cut(program)}` starts `srun`, which does not work in a pod", WITHOUT_SRUN)
 

@@ -357,6 +357,8 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             "the script ends here without a program: ERROR: set A",
         ),
         (NODE, "mkdir a\na ${B \\\n  --c", 5, "gen cannot read the syntax of the shell here"),
+        (("-N 1", "-n 2"), "srun c <<< b", 5, "`srun` does not work in a pod, and only its shell decides"),
+        (NODE, "if (( ${A:-0} )); then B=2; fi\na $B", 4, "the other case of `(( ${A:-0} ))` is not carried"),
         (
             NODE,
             "case ${MODE:-none} in\n  b) c ;;\n  d | e) f ;;\nesac",

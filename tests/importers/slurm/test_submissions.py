@@ -47,7 +47,7 @@ def test_a_pod_cannot_start_another_job(body: str) -> None:
 
 
 def test_the_name_of_the_user_is_that_of_the_variable() -> None:
-    text = script("-N 1", body="A=${B:-$(whoami)}\na $A $(id -un)")
+    text = script("-N 1", body="A=${B:-$(whoami)}\na $A $(id -un) $(id -u)")
     given = ImportInput(file="a.sh", text=text, namespace="team", image="a:1", define={"USER": "jane"})
     (made,) = SlurmImporter().read(given, Findings())
-    assert made.fields["command"] == "a jane jane"
+    assert made.fields["command"] == "a jane jane $(id -u)"
