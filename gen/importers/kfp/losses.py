@@ -314,6 +314,7 @@ def lost_files(
 
 _PIN: Final = regex(r"\bkfp(?:\[[\w,-]*\])?==(([0-9]{1,4})\.([0-9]{1,4})[\w.]*)")
 _FIRST_WITH_PATHS: Final = (2, 5)
+_WITHOUT_VALUE: Final = "{{workflow.parameters."  # which has a finding of its own
 
 
 def lost_of_function(
@@ -328,7 +329,8 @@ def lost_of_function(
     outputs.
     """
     made = as_mapping(at(component, "outputDefinitions", "artifacts"))
-    yield from lost_metadata(files, uris, imported)
+    given = [name for name in uris if not all(one.startswith(_WITHOUT_VALUE) for one in uris[name])]
+    yield from lost_metadata(files, given, imported)
     pin = next((match for word in words if (match := _PIN.search(word))), None) if files else None
     if pin is not None and (int(pin[2]), int(pin[3])) < _FIRST_WITH_PATHS:
         read = _read_files(files, uris)

@@ -413,6 +413,16 @@ def test_readers_have_the_metadata_of_an_importer(
     assert hints == ["write the metadata that its importer gives it in place of `metadata` of the artifact"] * len(lost)
 
 
+def test_an_artifact_without_a_value_has_one_finding() -> None:
+    document = deepcopy(FUNCTIONS)
+    document["root"]["inputDefinitions"] = {"artifacts": {"table": DATASET}}
+    inputs = {"artifacts": {"rows": {"componentInputArtifact": "table"}}}
+    document["root"]["dag"]["tasks"] = {"train": {"componentRef": {"name": "comp-train"}, "inputs": inputs}}
+    document["deploymentSpec"]["executors"]["exec-train"] = _function_with("print(rows.metadata)")
+    (job,), _ = read(document)
+    assert [one.message for one in job.obstacles] == ["the input `table` of step `train` has no value"]
+
+
 def test_metadata_of_importers_of_the_same_uri_are_not_mixed_up() -> None:
     document = deepcopy(FUNCTIONS)
     executors, tasks = document["deploymentSpec"]["executors"], document["root"]["dag"]["tasks"]
