@@ -205,7 +205,9 @@ def _imported(
         found.error(INVALID_MANIFEST, place, f"`metadata.{missing}` is missing", hint)
         return
     if not isinstance(item.body.get("spec"), dict):
-        found.error(INVALID_MANIFEST, item.place(), "`spec` is missing", "add it, or remove the document")
+        what = "empty" if "spec" in item.body and not item.body["spec"] else "missing"
+        place = item.manifests.place(item.document, (*item.at, "spec"), key=True)
+        found.error(INVALID_MANIFEST, place, f"`spec` is {what}", "add its fields, or remove the document")
         return
     model = ALL_KINDS[kind]
     if facts.nodes is None and (

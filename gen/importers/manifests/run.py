@@ -185,7 +185,9 @@ def _check_names(draft: JobDraft, item: Item, every: list[Template]) -> None:
     for number, one in enumerate(every):
         if any(other.role == one.role for other in every[:number]):
             hint = "give each a name of its own, as the API server requires"
-            draft.found.error(INVALID_MANIFEST, item.place(*one.route), f"two roles have the name `{one.role}`", hint)
+            size = next((size for size in range(len(one.route), 0, -1) if isinstance(one.route[size - 1], int)), 0)
+            route = (*one.route[:size], one.pods.item_name) if size and one.pods is not None else one.route
+            draft.found.error(INVALID_MANIFEST, item.place(*route), f"two roles have the name `{one.role}`", hint)
 
 
 def _pod_settings(draft: JobDraft, one: Template, item: Item, every: Iterable[Template]) -> None:

@@ -6,15 +6,18 @@ from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, overlay_text, prove, report_proof
+from tests.cases import for_each
 from tests.support import PROJECT
 
-JOBSET = """\
+HEAD = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata:
   name: run
 spec:
   replicatedJobs:
+"""
+WORKERS = """\
     - name: workers
       template:
         spec:
@@ -37,7 +40,7 @@ spec:
 
 def test_findings_of_values_in_templates() -> None:
     found = Findings()
-    given = ImportInput(file="a.yaml", files=(("a.yaml", JOBSET.encode()),), otherwise="team")
+    given = ImportInput(file="a.yaml", files=(("a.yaml", f"{HEAD}{WORKERS}".encode()),), otherwise="team")
     (job,) = IMPORTERS["manifests"]().read(given, found)
     for one in prove(PROJECT, job, NAME, overlay_text({"kubernetes": "1.34", **fragment([job])}), found):
         report_proof(one, found)
@@ -45,3 +48,17 @@ def test_findings_of_values_in_templates() -> None:
         (14, 15, "`run`"),
         (22, 23, "the port `http`"),
     ]
+
+
+@for_each(
+    ("text", "message", "line"),
+    [
+        (f"{HEAD}{WORKERS}{WORKERS}", "two roles have the name `workers`", len(f"{HEAD}{WORKERS}".splitlines()) + 1),
+        (HEAD.removesuffix("  replicatedJobs:\n"), "`spec` is empty", 5),
+    ],
+)
+def test_errors_of_objects(text: str, message: str, line: int) -> None:
+    found = Findings()
+    given = ImportInput(file="a.yaml", files=(("a.yaml", text.encode()),), otherwise="team")
+    IMPORTERS["manifests"]().read(given, found)
+    assert (message, line) in [(one.message, one.place.line) for one in found]

@@ -207,7 +207,7 @@ def test_a_job_with_a_schedule_keeps_the_volumes_of_its_maps() -> None:
             "gen has no kind of job for Server of serving.example.com/v1",
         ),
         ([{**PYTORCH, "metadata": {"namespace": "team"}}], Severity.ERROR, "`metadata.name` is missing"),
-        ([{**PYTORCH, "spec": None}], Severity.ERROR, "`spec` is missing"),
+        ([{**PYTORCH, "spec": None}], Severity.ERROR, "`spec` is empty"),
         ([{**PYTORCH, "spec": {"runPolicy": {}}}], Severity.ERROR, "the object has no pod template"),
         (
             [of_container(command=["x", "--key=AKIAIOSFODNN7ABCDEFG"])],
