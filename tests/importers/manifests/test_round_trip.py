@@ -81,7 +81,6 @@ NOT_EQUAL = {
         ),
         "copies and logs (their volumes have a name of gen)",
     ),
-    "network-host-mpijob-demo": "a variable that gen sets on this network",
 }
 """Rendered runs that are not imported as they are, with what prevents it. Those with long names come besides."""
 
