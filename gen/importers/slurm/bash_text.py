@@ -240,6 +240,14 @@ def without_brackets(text: str) -> str:
     return text
 
 
+_IN_QUOTES: Final = regex(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|(?<![^\s;&|(<>])(~)(?=/|[\s;&|)]|$)", re.DOTALL)
+
+
+def with_home(text: str, home: str) -> str:
+    """A text of a shell with a folder in place of `~`, which a shell expands at the start of a word without quotes."""
+    return _IN_QUOTES.sub(lambda match: home if match[1] else match[0], text)
+
+
 def without_heredocs(text: str) -> str:
     """A script with blanks in the place of its here-documents."""
     return HEREDOC.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in
 from gen.importers.draft import is_secret
-from gen.importers.slurm.bash_text import before_programs, cut, raw_parts, with_braces, word_end
+from gen.importers.slurm.bash_text import before_programs, cut, raw_parts, with_braces, with_home, word_end
 from gen.importers.slurm.conditions import OF_FILES, OF_NUMBER, OF_TOOL, STATUS, Conditions
 from gen.importers.slurm.expansion import (
     ADDRESS,
@@ -377,6 +377,7 @@ class BatchValues(Conditions):
 
     def residual(self, text: str, *, is_output: bool = False) -> str:
         """Shell source with the known values of its variables. In quotes, only those of Slurm have one."""
+        text = with_home(text, "$HOME") if "~" in text and self.lookup("HOME") is not None else text
         quoted = raw_parts(text)
 
         def one(match: re.Match[str]) -> str:

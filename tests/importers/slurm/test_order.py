@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gen.base import Findings
+from gen.importers import IMPORTERS, ImportInput
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 
@@ -138,3 +140,11 @@ def test_a_construct_of_a_job_with_one_task_starts_its_programs_without_srun(
     jobs, found = read(script(*options, body=body, interpreter=BASH))
     assert jobs[0].fields["command"] == expected
     assert any(one.message.startswith("`srun` does not work in a pod") for one in found) == ("srun" in expected)
+
+
+def test_a_construct_that_stays_has_the_home_of_the_site() -> None:
+    text = script("-N 1", body="! python ~/a.py '~/b' \"~/c\" --d=~/d\nif ask; then e ~; fi", interpreter=BASH)
+    found = Findings()
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", define={"HOME": "/home/me"})
+    (made,) = IMPORTERS["slurm"]().read(given, found)
+    assert made.fields["command"] == "! python /home/me/a.py '~/b' \"~/c\" --d=~/d\nif ask; then e /home/me; fi"
