@@ -28,6 +28,7 @@ from gen.importers.slurm.site import (
     SILENT_IN_TASKS,
     SUBMITS,
     of_setup,
+    shows_node,
 )
 from gen.importers.slurm.texts import follow_eval, follow_shell
 from gen.importers.slurm.traps import follow_trap
@@ -248,12 +249,18 @@ def _sbatch(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
+def _ssh(reader: BatchCommands, called: Called) -> bool:
+    """A program on another node, which is left out if it only shows something of it."""
+    return shows_node(called.text) and reader.drop(called, f"`{cut(called.text)}`", *ONLY_SHOWS)
+
+
 def _sbcast(reader: BatchCommands, called: Called) -> bool:
     """A file that Slurm copies to each node, as each pod copies it."""
     match [one for one in called.words[1:] if not one.startswith("-")]:
         case [source, target]:
-            start = ("--ntasks-per-node=1", "cp", source, target)
-            reader.add(Step(options=start, place=called.place, by_srun=True))
+            start = ("cp", source, target)
+            by_srun = Step(options=("--ntasks-per-node=1", *start), place=called.place, by_srun=True)
+            reader.add(Step(words=start, place=called.place) if reader.in_task else by_srun)
             image = reader.copies.get(rooted(reader.local(source)))
             reader.copies |= {rooted(reader.local(target)): image} if image is not None else {}
     reader.broadcasts[called.place] = cut(called.text)
@@ -354,6 +361,7 @@ _WORDS: Final[Mapping[str, Callable[[BatchCommands, Called], bool]]] = {
     "exit": _exit,
     **dict.fromkeys(OF_NODES, _of_nodes),
     "sbcast": _sbcast,
+    "ssh": _ssh,
     SUBMITS: _sbatch,
     **dict.fromkeys(CONDA, _conda),
     **dict.fromkeys(("source", "."), _source),

@@ -46,6 +46,7 @@ NODES = ("-N 2", "--gres=gpu:8", "--ntasks-per-node=1")
         ),
         ('if [ "$SLURM_RESTART_COUNT" -gt 0 ] 2>/dev/null; then A=-r; else A=; fi\nsrun a $A', "a"),
         ("srun a\nmv slurm-$SLURM_JOB_ID.out logs/", "a"),
+        ("srun sbcast a /tmp/a\nsrun b", "cp a /tmp/a\nb"),
         ("sbcast -f /data/a.tar /tmp/a.tar\nsrun tar xf /tmp/a.tar", "cp /data/a.tar /tmp/a.tar\ntar xf /tmp/a.tar"),
         ("B=$(echo ${A:=1})\nsrun a $B ${A:-2}", "a 1 2"),
         ("A=$(date +%Y)\nread -ra B <<< $A\na ${B[0]}", "a {{ run.id }}"),

@@ -576,6 +576,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "module load x &\nsrun a", 4, "`module load x` is not carried: a container has no modules"),
         (NODE, "a\nmv slurm-*.out b", 5, "`mv slurm-*.out b` is not carried: no pod has the log of Slurm"),
         (NODE, "echo a > b$SLURM_JOB_ID\nc", 4, "the file `b{{ run.id }}` is not carried"),
+        (NODES, "for n in $(scontrol show hostnames); do ssh $n free; done\nc", 6, "`ssh $MASTER_ADDR free` is not"),
         (NODE, "for n in $(cat b); do\nssh $n 'free -g'\ndone\nc", 5, "`ssh $n 'free -g'` is not carried: it only"),
         (NODE, "sbcast a b\nc", 4, "`sbcast a b` is not carried: each pod copies the file itself"),
         (NODE, "if ask; then C=1; fi\nsrun -c $C a", 5, "the value `$C` of `--cpus-per-task` is not carried: only"),
