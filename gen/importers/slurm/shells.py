@@ -70,6 +70,8 @@ def starts_unknown(script: BatchScript, run: Run) -> bool:
     return name is not None and not {name[1]} & {*script.from_text, *script.kept, *script.exported, *script.constants}
 
 
+_ENTERS: Final = regex(r"(?m)(?:^|[;&|({])\s*(?:cd|pushd)\s")
+"""A text that changes the folder of its shell."""
 _EXITS: Final = regex(r"(?:^|[\s;&|{(])exit\b(\s+[1-9])?")
 _PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
 
@@ -90,8 +92,10 @@ def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
         ends_itself = ends_itself or (hides and several and behind != [])
         others = {_key(one) for one in (*runs[:first], *behind)}  # behind `cd` outside
         guarded = any(runs[number].entered.is_guarded and _key(runs[number]) not in others for number in at)
-        reads_file = behind != [] and any(runs[number].text.startswith(SOURCES) for number in at)
-        ends_itself = ends_itself or (guarded and behind != []) or (shell.joined and several) or reads_file
+        changes = any(runs[number].text.startswith(SOURCES) or _ENTERS.search(runs[number].text) for number in at)
+        ends_itself = (
+            ends_itself or (guarded and behind != []) or (shell.joined and several) or (changes and behind != [])
+        )
         if in_background := shell.in_background and end.background and several:
             what, why = "the background of all but the last program", "they start one by one"
         else:

@@ -148,3 +148,8 @@ def test_a_construct_that_stays_has_the_home_of_the_site() -> None:
     given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", define={"HOME": "/home/me"})
     (made,) = IMPORTERS["slurm"]().read(given, found)
     assert made.fields["command"] == "! python /home/me/a.py '~/b' \"~/c\" --d=~/d\nif ask; then e /home/me; fi"
+
+
+def test_a_text_that_changes_its_folder_has_a_shell_of_its_own() -> None:
+    made = job(script(*NODE, body='srun bash -c "cd /n && g && cd /n/c && A=1 make" && python e', interpreter=BASH))
+    assert made.fields["command"] == "(cd /n && g && cd /n/c && A=1 make) &&\npython e"
