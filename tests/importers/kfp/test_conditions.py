@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gen.importers.kfp.argo import depends_on
+from gen.importers.kfp.argo_tasks import depends_on
 from gen.importers.kfp.graph import holds, status_in
 from tests.cases import for_each
 
