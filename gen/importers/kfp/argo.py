@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, as_texts, at, regex
+from gen.base import Findings, Location, Route, as_list, as_mapping, as_mappings, as_texts, at, follow, regex
 from gen.base.codes.imports import NOT_CARRIED
 from gen.importers import ImportedJob
-from gen.importers.draft import literals
+from gen.importers.draft import literals, texts_in
 from gen.importers.kfp.argo_tasks import others, task_of, tasks_of_dag, tasks_of_steps, values_of
 from gen.importers.kfp.claims import claim_in
 from gen.importers.kfp.graph import (
@@ -53,6 +53,8 @@ _OF_WORKFLOW: Final = frozenset(
     | {"retryStrategy", _DEFAULTS}
 )
 """The object of gen has its own `podGC`, and no time to live."""
+_OF_RUNS: Final = "workflowMetadata"
+"""Labels and annotations of the Workflows of a template or a schedule, which `updateWorkflowMetadata` sets."""
 _STAGED: Final = "/argo/staging/script"
 _SHELLS: Final = regex(r"(?:.*/)?(?:sh|ash|bash|dash|zsh|python[0-9.]*)")
 
@@ -76,6 +78,8 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
         at_end, own = "hooks.exit", {**as_mapping(hook), "name": str(at(hook, "template"))}
         templates[at_end] = Group(tasks=(task_of(own, (*route, "hooks", "exit"), (), "succeeded", ()),))
         spec = {name: value for name, value in spec.items() if name != "hooks"}
+    of_runs = [at(one, _OF_RUNS) for one in (document["spec"], spec)]
+    of_workflow = _OF_WORKFLOW if any(at(one, "labelsFrom") for one in of_runs) else _OF_WORKFLOW | {_OF_RUNS}
     return Pipeline(
         name=_name(document),
         route=route,
@@ -84,14 +88,16 @@ def pipeline_of_argo(document: Body) -> Pipeline | None:
         parameters=values_of(spec),
         at_end=at_end or None,
         account=account if isinstance(account, str) else "",
-        lost=_others(spec, _OF_WORKFLOW),
+        lost=_others(spec, of_workflow),
+        also=_uncalled(document, route),
         namespace=str(at(document, "metadata", "namespace") or ""),
-        metadata=without_metadata(_own_metadata(document.get("metadata"))),
+        metadata=without_metadata(_own_metadata(document.get("metadata"), *of_runs)),
     )
 
 
 _OF_SCHEDULE: Final = frozenset(
     {"schedule", "schedules", "timezone", "suspend", "concurrencyPolicy", "startingDeadlineSeconds", "workflowSpec"}
+    | {_OF_RUNS}
     | {"successfulJobsHistoryLimit", "failedJobsHistoryLimit"}
 )
 _SCHEDULE: Final = "schedule"
@@ -135,6 +141,26 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
     wanted |= {"deadline": quantity.duration(seconds)} if seconds else {}
     fields[_SCHEDULE] = literals(wanted if len(wanted) > 1 else wanted["cron"])
     return replace(job, fields=fields, places={**job.places, _SCHEDULE: place(times[0][0])})
+
+
+def _uncalled(document: Body, route: Route) -> dict[str, Route]:
+    """Templates that only other workflows may call, since the entry does not reach them, with their routes."""
+    spec = follow(document, route)
+    own = {str(at(one, "name")): number for number, one in enumerate(spec["templates"])}
+    if not str(document.get("kind")).endswith("Template") or not spec.get("entrypoint"):
+        return {}
+    reached, calls = set[str](), [str(value) for key, value in spec.items() if key in {"entrypoint", "onExit"}]
+    calls += _calls_in(spec.get("hooks"))
+    while calls:
+        if (name := calls.pop()) in own and name not in reached:
+            reached.add(name)
+            calls += _calls_in(spec["templates"][own[name]])
+    return {name: (*route, "templates", number) for name, number in own.items() if name not in reached}
+
+
+def _calls_in(value: object) -> list[str]:
+    """The templates that a part of a workflow names."""
+    return [text for route, text in texts_in(value, ()) if route[-1:] in (("template",), ("onExit",))]
 
 
 def _name(document: Body) -> str:
@@ -182,10 +208,12 @@ def _template(data: Body, spec: Body, route: Route) -> Leaf | Group:
     for field, read in (("dag", tasks_of_dag), ("steps", tasks_of_steps)):
         if field in data:
             tasks, more = tuple(read(data[field], (*route, field))), as_mapping(data[field])
-            lost = [(name, (*route, name)) for name in _others(data, _OF_GROUP)]
-            lost += [(name, (*route, field, name)) for name in _others(more, frozenset({"tasks", "failFast"}))]
+            own = as_list(spec.get("templates"))[int(route[-1])]
+            lost = [(name, (*(route if name in own else route[:-2]), name)) for name in _others(data, _OF_GROUP)]
+            lost += [(name, (*route, field, name)) for name in _others(more, frozenset({"tasks", "target"}))]
             texts = ((f"`{name}` of template `{data['name']}` is not carried", place) for name, place in lost)
-            return Group(tasks=tasks, defaults=values_of(data, "inputs"), lost=tuple(texts))
+            target = str(more.get("target") or "")
+            return Group(tasks=tasks, defaults=values_of(data, "inputs"), target=target, lost=tuple(texts))
     return _leaf(data, spec, route)
 
 

@@ -118,6 +118,18 @@ def _sequence(data: object) -> list[str] | None:
     return [form % one for one in range(first, last + step, step)] if fits else None
 
 
+def with_needs(target: str, tasks: Mapping[str, Task]) -> dict[str, Task] | None:
+    """The tasks of a target and those before them, in their order; None if it names others."""
+    wanted, pending = set[str](), target.split()
+    if not pending or any(name not in tasks for name in pending):
+        return None
+    while pending:
+        if (name := pending.pop()) in tasks and name not in wanted:
+            wanted.add(name)
+            pending += tasks[name].needs
+    return {name: one for name, one in tasks.items() if name in wanted}
+
+
 _FORMAT: Final = regex(r"[^%]{0,64}%[-+0]?[0-9]{0,2}[dxXo][^%]{0,64}")
 _ATOM: Final = regex(r"([A-Za-z0-9_][\w-]*)(?:\.([A-Za-z]+))?")
 _SUCCEEDED: Final = frozenset({"", "Succeeded", "Skipped", "Daemoned"})

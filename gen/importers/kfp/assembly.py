@@ -13,9 +13,10 @@ from gen.base import Diagnostic, Findings, Location, with_texts
 from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED, OTHER_VALUE
 from gen.importers import Fields, ImportedJob
 from gen.importers.draft import literal, with_object
-from gen.importers.kfp.calls import Call, pipeline_name
-from gen.importers.kfp.graph import OF_STEP, Pipeline, When, comment_of
+from gen.importers.kfp.calls import Call
+from gen.importers.kfp.graph import OF_STEP, Pipeline, When
 from gen.importers.kfp.parts import Part
+from gen.importers.kfp.step_names import pipeline_name
 from gen.importers.manifests.container_names import with_names_of_steps
 from gen.importers.overlay_needs import clashes, merge
 from gen.job.kinds.pipeline import PipelineJob
@@ -24,6 +25,15 @@ from gen.job.search import param_name
 ACCOUNT: Final = "gen-pipeline"
 _MERGED: Final = frozenset({"labels", "annotations", "metrics"})
 """Fields of the pipeline as a whole that have those of all steps."""
+
+
+_MAX_SHOWN: Final = 100
+
+
+def comment_of(pipeline: Pipeline) -> str:
+    """The comment above the job of a pipeline."""
+    name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
+    return f"Imported from the pipeline {name or 'without a name'}."
 
 
 class CallJobs(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
+from gen.importers.kfp.argo_tasks import with_needs
 from gen.importers.kfp.claims import OF_CLAIM, Around, on_kubernetes, with_workspace
 from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
@@ -29,34 +30,17 @@ from gen.importers.kfp.losses import (
     lost_uris,
     moved_outputs,
 )
-from gen.job.kinds import ALL_KINDS
+from gen.importers.kfp.step_names import MAX_NAMES, most_of_step
 from gen.job.names import shortened
 from gen.job.search import param_name
 from gen.kubernetes.objects import Body
-from gen.render.parts.names import most_characters
 
 _MAX_CALLS: Final = 64
 _MAX_TASKS: Final = 1000  # that are read, so that loops in loops end
-_MAX_NAMES: Final = 40
-"""Characters of a pipeline and of a step together, whose pods have names with roles. Each can have the half."""
 
 
 _SUBMITS: Final = regex(r"\barena\b|apiVersion")
 """Words of steps that may create an object with pods in roles."""
-
-
-def most_of_step(fields: Mapping[str, Any]) -> int:
-    """Characters of a pipeline and of a step with these fields together."""
-    facts = ALL_KINDS[fields["kind"]].facts
-    roles = (*(role.lower() for pods in facts.pods for role in pods.roles), *fields.get("roles", ()))
-    return most_characters(facts, roles, hashed=True) - len("-")
-
-
-def pipeline_name(wanted: str, steps: Mapping[str, Mapping[str, Any]]) -> str:
-    """A name of a pipeline that leaves room for those of its steps."""
-    room = min(most_of_step(fields) - len(name) for name, fields in steps.items())
-    name = shortened(label(wanted, "pipeline"), max(room, _MAX_NAMES // 2))
-    return name if name[:1].isalpha() else f"pipeline-{name}"
 
 
 def with_quoted(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -190,7 +174,7 @@ class Reader:
         """Tasks that no step does, with their routes, and the parameters that decide this."""
         self.decided: dict[tuple[str, str, Route], list[str]] = {}
         """Conditions that are true, and loops, of tasks with these routes, and the parameters that decide them."""
-        self._tasks, self._most, self._only = 0, _MAX_NAMES, ""
+        self._tasks, self._most, self._only = 0, MAX_NAMES, ""
         self._homes: dict[str, set[tuple[str, ...]]] = {}
         """The tasks around each name of a task."""
         self._several: set[str] = set()
@@ -209,7 +193,7 @@ class Reader:
             programs = all(
                 one.leaf.pod and not _SUBMITS.search(" ".join(one.leaf.words)) for one in self.calls.values()
             )
-            most = most_of_step({"kind": "batch"}) if programs else _MAX_NAMES
+            most = most_of_step({"kind": "batch"}) if programs else MAX_NAMES
             self._most = max(most - len(label(self.pipeline.name, "pipeline")), most // 2)
         self._only = self.pipeline.name if [one.task for one in self.calls.values()] == ["main"] else ""
         self.calls, self.lost, self.left, self._tasks = {}, [], {}, 0
@@ -314,6 +298,9 @@ class Reader:
         path = (*scope.path, task) if task else scope.path
         absent = (scope.unset | group.optional.keys()) - values.keys()
         inner = _Scope(values=values, absent=absent, item=scope.item, above=(*scope.above, name), path=path)
+        if group.target:
+            by_name, lost = self._wanted(group, task or name, by_name, inner)
+            scope = replace(scope, lost=(*scope.lost, *lost))
         ends: dict[str, _Ends] = {}
         pending = list(by_name)
         while pending:
@@ -321,7 +308,7 @@ class Reader:
             for one in ready or pending[:1]:  # a circle, which Argo refuses, is cut
                 ends[one] = self._task(by_name[one], scope, inner, ends)
                 pending.remove(one)
-        needed = {need for one in group.tasks for need in one.needs}
+        needed = {need for one in by_name.values() for need in one.needs}
         last = tuple(call for one in ends if one not in needed for call in ends[one].last)
         chosen = {
             name: [(ends.get(maker), inner) for maker, inner in sources] for name, sources in group.artifacts.items()
@@ -331,6 +318,23 @@ class Reader:
             every=tuple(call for one in ends.values() for call in one.every),
             artifacts=_chosen(chosen),
         )
+
+    def _wanted(
+        self, group: graph.Group, task: str, tasks: dict[str, graph.Task], inner: _Scope
+    ) -> tuple[dict[str, graph.Task], tuple[Loss, ...]]:
+        """The tasks that the target of a group selects; the loss of one that is not known."""
+        target, wanted = self._known(group.target, inner), with_needs(self._known(group.target, inner), tasks)
+        route = next((one.route[:-2] for one in tasks.values()), ())
+        if wanted is None:
+            return tasks, (
+                Loss(what=f"the target `{target}`", reason="condition", task=task, route=(*route, "target")),
+            )
+        names = graph.PARAMETER.findall(graph.with_values(group.target, inner.values))
+        for name in (one for one in tasks if one not in wanted):
+            self.left[f"task `{name}` is left out: `target: {target}` does not need it", tasks[name].route] = names
+        if names and len(wanted) == len(tasks):
+            self.decided[f"the target of `{task}`", OF_ITEMS, route] = names
+        return wanted, ()
 
     def _task(self, task: graph.Task, scope: _Scope, inner: _Scope, ends: Mapping[str, _Ends]) -> _Ends:
         known = [ends[need] for need in task.needs if need in ends]
@@ -411,7 +415,7 @@ class Reader:
             shown = graph.in_ir(condition) if "" in self.pipeline.templates else condition
             names = graph.PARAMETER.findall(graph.with_values(task.condition, {**inner.values, **parts}))
             if condition and true is False:
-                whose = f" for the item `{graph.as_text(item)[:_MAX_NAMES]}`" if item is not graph.NO_ITEM else ""
+                whose = f" for the item `{graph.as_text(item)[:MAX_NAMES]}`" if item is not graph.NO_ITEM else ""
                 self.left[f"task `{task.name}` is left out{whose}: its condition `{shown}` is false", task.route] = (
                     names
                 )

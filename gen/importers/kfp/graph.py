@@ -199,6 +199,8 @@ class Group(Struct, frozen=True, kw_only=True):
     """Inputs that need no value and have no default value. A task that passes on one without a value sets nothing."""
     artifacts: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """Artifacts that it hands on: tasks that make each, with their names there."""
+    target: str = ""
+    """Tasks that run, and those before them; empty for all."""
     lost: tuple[tuple[str, Route], ...] = ()
     """Values that no job has, with their routes."""
 
@@ -220,6 +222,8 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     metadata: Body = field(default_factory=dict)
     """Labels and annotations of the document."""
     lost: tuple[str, ...] = ()
+    also: Mapping[str, Route] = field(default_factory=dict)
+    """Templates that only other pipelines call, with their routes."""
 
 
 def optional_of(pipeline: Pipeline) -> dict[str, Route]:
@@ -232,12 +236,6 @@ def optional_of(pipeline: Pipeline) -> dict[str, Route]:
 def of_pipeline(name: str) -> str:
     """The placeholder of a parameter of the pipeline."""
     return f"{{{{workflow.parameters.{name}}}}}"
-
-
-def comment_of(pipeline: Pipeline) -> str:
-    """The comment above the job of a pipeline."""
-    name = "".join(char if char.isprintable() else " " for char in pipeline.name[:_MAX_SHOWN]).strip("-. ")
-    return f"Imported from the pipeline {name or 'without a name'}."
 
 
 def placed(

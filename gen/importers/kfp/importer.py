@@ -28,13 +28,13 @@ from gen.importers.kfp.losses import (
     Loss,
     decisions,
     losses_of_all,
-    lost_ends,
     lost_outputs,
     of_steps,
     remedy_of_left,
     with_escapes,
     with_places,
 )
+from gen.importers.kfp.object_ends import lost_ends
 from gen.importers.kfp.parts import parts_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import merge
@@ -97,13 +97,12 @@ class KfpImporter(Importer):
             if pipeline is not None:
                 pipeline = replace(pipeline, parameters=with_quoted({**pipeline.parameters, **given.define}))
                 own = replace(given, otherwise=pipeline.namespace or given.otherwise)
-                jobs += _imported(pipeline, number, read, own, places, found, of_setting)
+                own_places: list[Location] = []
+                jobs += _checked(pipeline, number, read, own, own_places, found, of_setting)
+                places += own_places
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
-        elif not jobs and not found.failed():
-            hint = "import its programs by hand; a step becomes a job if it has an image and a command"
-            found.error(INVALID_MANIFEST, places[0], "no step can run without the pipeline", hint)
         return with_config(jobs, at(platforms, "pipelineConfig"), of_setting, found)
 
 
@@ -111,6 +110,27 @@ def _pipeline(document: object, platforms: object) -> Pipeline | None:
     if not isinstance(document, dict):
         return None
     return pipeline_of_ir(document, platforms) or pipeline_of_argo(document)
+
+
+def _checked(
+    pipeline: Pipeline,
+    number: int,
+    read: Manifests,
+    given: ImportInput,
+    places: list[Location],
+    found: Findings,
+    of_setting: Callable[[Route], Location],
+) -> list[ImportedJob]:
+    """The jobs of a pipeline, with an error if it has no entry, or none of its steps is a job."""
+    if pipeline.entry and pipeline.entry not in pipeline.templates:
+        place, hint = read.place(number, (*pipeline.route, "entrypoint")), "write the name of one of `templates`"
+        found.error(INVALID_MANIFEST, place, f"no template has the name `{pipeline.entry}`", hint)
+        return []
+    jobs = _imported(pipeline, number, read, given, places, found, of_setting)
+    if places and not jobs and not found.failed():
+        hint = "import its programs by hand; a step becomes a job if it has an image and a command"
+        found.error(INVALID_MANIFEST, places[0], "no step can run without the pipeline", hint)
+    return jobs
 
 
 def _imported(
@@ -152,13 +172,9 @@ def _imported(
         replace(made, obstacles=tuple(_report(made, claims, mounted, partial(read.place, number), known, found)))
         for made in every
     ]
-    for message, hint, route in losses_of_all(pipeline.lost, pipeline.route, optional_of(pipeline)):
+    for message, hint, route in _unused(pipeline, reader):
         found.warning(NOT_CARRIED, read.place(number, route), message, hint)
     volumes = {one["name"]: volume for one in claims.values() if (volume := volume_of(one))}
-    for (what, route), names in reader.left.items():
-        found.warning(NOT_CARRIED, read.place(number, route), what, remedy_of_left(names))
-    for what, route in reader.lost:
-        found.warning(NOT_CARRIED, read.place(number, route), what, "check whether its steps need it")
     claim = {"claim": VOLUME}
     uses = (one for one in every if any(at(part.job.overlay, "volumes", VOLUME) == claim for part in one.parts))
     if with_artifacts := [*uses]:
@@ -183,6 +199,18 @@ def _imported(
     jobs = [_with_metadata(replace(job, overlay=with_volumes(job.overlay, volumes)), pipeline) for job in jobs]
     is_argo = "workflowSpec" in pipeline.route
     return [_scheduled(job, number, read, found) if is_argo else with_escapes(job) for job in jobs]
+
+
+def _unused(pipeline: Pipeline, reader: Reader) -> Iterator[tuple[str, str, Route]]:
+    """Messages about parts of a pipeline that no step has, with remedies and routes."""
+    yield from losses_of_all(pipeline.lost, pipeline.route, optional_of(pipeline))
+    for (what, route), names in reader.left.items():
+        yield what, remedy_of_left(names), route
+    for what, route in reader.lost:
+        yield what, "check whether its steps need it", route
+    for name, route in pipeline.also.items():
+        hint = "import it with a Workflow that has it as its entrypoint, if other workflows call it"
+        yield f"the template `{name}` is not carried: the entrypoint does not reach it", hint, route
 
 
 def _scheduled(job: ImportedJob, number: int, read: Manifests, found: Findings) -> ImportedJob:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 
 from gen.base import Diagnostic, Findings, Route, as_list, as_mapping, as_texts, at, follow, names, regex
 from gen.importers import ImportedJob
-from gen.job.kinds import ALL_KINDS
 
 OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 """Folder for outputs of a step without artifacts, which no other step reads."""
@@ -80,9 +78,12 @@ class Loss(Struct, frozen=True, kw_only=True):
 def with_places(losses: Iterable[Loss], template: Route, document: object) -> Iterator[Loss]:
     """The losses of a step, with the routes of the fields that its template has. `template` is a route in it."""
     size = template.index("templates") + 2 if "templates" in template else len(template)
+    spec = template[: size - 2]  # with values of all templates
     for one in losses:
-        route = (*template[:size], *one.what.strip("`").split("."))
-        yield one if one.task or follow(document, route) is None else replace(one, route=route)
+        field = one.what.strip("`").split(".")
+        routes = ((*start, *field) for start in (template[:size], (*spec, "templateDefaults"), spec))
+        known = [route for route in routes if follow(document, route) is not None]
+        yield one if one.task or not known else replace(one, route=known[0])
 
 
 _FILES: Final = frozenset({"arguments.artifacts", "inputs.artifacts", "outputs"})
@@ -104,49 +105,6 @@ def lost_loop(field: str) -> Loss:
 
 def lost_parallelism(at_once: int) -> Loss:
     return Loss(what=f"`iteratorPolicy.parallelismLimit: {at_once}`", reason="parallel", needed=False)
-
-
-_REQUIREMENT: Final = regex(r"\s*([\w.-]+)\s*(?:(==|=|>|<|!=)\s*([^\s,]+)\s*)?")
-_WORDS_OF_END: Final = names("succeeded success complete completed completiontime endtime finished finishedat stopped")
-_WORDS_OF_START: Final = names("active ready running starttime created started available initializing")
-_NO_NUMBER: Final = 1 << 30
-
-
-def lost_ends(resource: object, jobs: Iterable[ImportedJob], *, waited: bool) -> Iterator[Loss]:
-    """The losses of conditions of an object that a template creates, if they are not those of its end. `waited` is
-    whether other steps wait for it. `matchConditions` in `workflow/executor/resource.go` of argo-workflows: it succeeds
-    if all requirements hold, or without any as soon as none of failure does.
-    """
-    success, failure = (str(at(resource, name) or "") for name in ("successCondition", "failureCondition"))
-    given = _requirements(success)
-    words = set(re.findall(r"\w+", success.lower()))
-    for job in jobs if isinstance(at(resource, "manifest"), str) else ():
-        body = next((one.body for one in job.originals), {})
-        facts = ALL_KINDS[job.fields["kind"]].facts
-        total = pods if isinstance(pods := at(body, "spec", "completions"), int) else 1
-        early = any(field == "status.succeeded" and _least(sign, value) < total for field, sign, value in given)
-        if waited and not success:
-            yield Loss(what="the end right after the creation of the object", reason="start", needed=False)
-        elif success and (words.isdisjoint(_WORDS_OF_END) or (waited and early)):
-            needed = waited and not early and not words.isdisjoint(_WORDS_OF_START)
-            yield Loss(what=f"`successCondition: {success[:_MAX_SHOWN]}`", reason="start", needed=needed)
-        yield from (lost_field(name) for name in ("flags", "mergeStrategy") if at(resource, name))
-        limit = follow(body, facts.retries) if facts.retries is not None else None
-        for field, sign, value in _requirements(failure):
-            if field == "status.failed" and isinstance(limit, int) and _least(sign, value) <= limit:
-                yield Loss(what=f"`failureCondition: {failure[:_MAX_SHOWN]}`", reason="failure", needed=False)
-
-
-def _requirements(condition: str) -> list[tuple[str, str, str]]:
-    """The requirements of a condition, in the form of selectors: fields, signs and values."""
-    every = (_REQUIREMENT.fullmatch(one) for one in condition.split(",") if condition)
-    return [(one[1], one[2] or "", one[3] or "") for one in every if one is not None]
-
-
-def _least(sign: str, value: str) -> int:
-    """The least number for which a requirement holds."""
-    number = int(value) if value.isdecimal() and len(value) < len(str(_NO_NUMBER)) else _NO_NUMBER
-    return number + 1 if sign == ">" else number
 
 
 def lost_metadata(files: Mapping[str, str], artifacts: Collection[str], imported: Mapping[str, bool]) -> Iterator[Loss]:

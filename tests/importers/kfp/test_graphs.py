@@ -272,9 +272,9 @@ def test_the_status_of_a_task_is_known_to_a_run_only() -> None:
 def test_what_a_graph_sets_for_its_tasks_is_reported() -> None:
     own: dict[str, Any] = {"parallelism": 2, "retryStrategy": {"limit": 3}, "outputs": {}, "metadata": {"labels": {}}}
     tasks = dag(task("a", "x"), task("b", "x"), **own)
-    tasks["dag"] |= {"target": "a", "failFast": False}
+    tasks["dag"] |= {"failFast": False}
     _, found = read(workflow(tasks, program("x")))
-    lost = ("parallelism", "retryStrategy", "target")
+    lost = ("parallelism", "retryStrategy")
     assert {one.message for one in found} == {f"`{name}` of template `dag` is not carried" for name in lost}
 
 
