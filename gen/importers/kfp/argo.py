@@ -6,7 +6,7 @@ From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -249,10 +249,25 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
                 lost = (*lost, _PATCH)
             words = (*as_texts(at(container, "command")), *as_texts(at(container, "args")))
             files = {**texts, **({_STAGED: str(at(data, field, "source") or "")} if _STAGED in words[-1:] else {})}
+            lost = (*lost, *_of_executor((*words, *files.values()), container))
             leaf = replace(leaf, words=words, pod=patched or pod, metadata=metadata, files=files, lost=lost)
             return replace(leaf, route=(*route, field))
     known = data.keys() | as_mapping(data.get("resource")).keys()
     return replace(leaf, does=next((f"`{name}`" for name in _OTHER_TYPES if name in known), ""))
+
+
+def _of_executor(texts: Iterable[str], container: Body) -> tuple[str, ...]:
+    """The variables of the executor in a program, in their order: `workflow/common/common.go` of argo-workflows."""
+    own = {at(one, "name") for one in as_list(container.get("env"))}
+    used = [match[1] or match[2] for text in texts for match in _VARIABLE.finditer(text)]
+    return tuple(f"${name}" for name in dict.fromkeys(used) if name not in own)
+
+
+_OF_EXECUTOR: Final = (
+    r"ARGO_(?:CONTAINER_NAME|DEADLINE_SECONDS|INCLUDE_SCRIPT_OUTPUT|INSTANCE_ID|NODE_ID|POD_NAME|POD_UID|TEMPLATE"
+    r"|PROGRESS_(?:FILE|FILE_TICK_DURATION|PATCH_TICK_DURATION)|WORKFLOW_(?:NAME|UID))\b"
+)
+_VARIABLE: Final = regex(rf"\$\{{?({_OF_EXECUTOR})|(?:environ|getenv)\W{{1,8}}({_OF_EXECUTOR})")
 
 
 def _is_text(artifact: Body) -> bool:

@@ -12,13 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
-from gen.base import Route, as_list, as_texts, at, regex
+from gen.base import Route, as_list, as_mapping, as_texts, at, regex
 from gen.importers.kfp.graph import MAX_CONDITION, MAX_ITEMS, Task, When, as_text, items_of
 from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_loop
 from gen.kubernetes.objects import Body
 
+_GOES_ON: Final = "continueOn"
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
+    | {_GOES_ON}
 )
 
 
@@ -53,6 +55,9 @@ def tasks_of_dag(data: object, route: Route) -> Iterator[Task]:
         if text := str(one.get("depends") or ""):
             needs, when = depends_on(text)
         lost = () if when is not None else (lost_condition(text or "continueOn"),)
+        if text and when in ("failed", "ended"):
+            place = (*route, "tasks", number, "depends")
+            lost = (Loss(what=f"the success of `{text}`", reason="success", needed=False, route=place),)
         yield task_of(one, (*route, "tasks", number), needs, when or "succeeded", lost)
 
 
@@ -73,8 +78,11 @@ def tasks_of_steps(data: object, route: Route) -> Iterator[Task]:
 
 def task_of(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: tuple[Loss, ...]) -> Task:
     items, unknown = _items(data)
-    more = [name for name in others(data, _OF_TASK) if name != "continueOn"]
-    more += ["arguments.artifacts"] if at(data, "arguments", "artifacts") else []
+    more = others(data, _OF_TASK)
+    more += ("arguments.artifacts",) if at(data, "arguments", "artifacts") else ()
+    if any(as_mapping(data.get(_GOES_ON)).values()):
+        place = (*route, _GOES_ON)
+        lost = (*lost, Loss(what=f"the success in spite of `{_GOES_ON}`", reason="success", needed=False, route=place))
     return Task(
         name=data["name"],
         route=route,

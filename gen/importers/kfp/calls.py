@@ -26,6 +26,7 @@ from gen.importers.kfp.losses import (
     lost_field,
     lost_files,
     lost_of_function,
+    lost_of_task,
     lost_parallelism,
     lost_uris,
     moved_outputs,
@@ -390,7 +391,7 @@ class Reader:
     def _calls(
         self, task: graph.Task, needs: tuple[str, ...], when: graph.When, lost: tuple[Loss, ...], inner: _Scope
     ) -> _Ends:
-        made, of_task = [], partial(replace, task=task.name, route=task.route)
+        made, of_task = [], partial(lost_of_task, task=task.name, route=task.route)
         if task.retries.limit and isinstance(self.pipeline.templates.get(task.calls), graph.Group):
             lost = (*lost, of_task(lost_field(task.retries.field)))
         items, looped = task.items, any(one.reason == "loop" for one in task.lost)

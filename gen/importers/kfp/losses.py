@@ -33,6 +33,9 @@ HINTS: Final = {
     "start": "steps that need it start after the end of its object: remove it from `needs` of those that work with a "
     "running object",
     "folder": "only the program of the image starts: write it in `command`, with `mkdir -p` of the folder before it",
+    "success": "the pipeline fails if any step fails, also if other steps go on: let the command of that step end with "
+    "success, such as with `|| true`, if the run should",
+    "executor": "only the executor of Argo sets it: remove what uses it, or set it in `env`",
     "failure": "the step fails with its object: set `retries` to the failures that it may have",
 }
 """What to do about a part of a step that no job has, by the reason."""
@@ -66,6 +69,8 @@ class Loss(Struct, frozen=True, kw_only=True):
         "start",
         "failure",
         "folder",
+        "success",
+        "executor",
     ] = "field"
     needed: bool = True
     """Whether the step cannot run without it."""
@@ -91,8 +96,15 @@ _NEEDED: Final = frozenset({"arguments.artifacts", "daemon", "inputs.artifacts",
 
 
 def lost_field(name: str) -> Loss:
-    """The loss of a field of a task or of a template."""
+    """The loss of a field of a task or of a template, or of a variable `$NAME` that only the pipeline sets."""
+    if name.startswith("$"):
+        return Loss(what=f"`{name}`", reason="executor", needed=False)
     return Loss(what=f"`{name}`", reason="files" if name in _FILES else "field", needed=name in _NEEDED)
+
+
+def lost_of_task(loss: Loss, task: str, route: Route) -> Loss:
+    """A loss of all steps of a task, at the field that has it if that is known."""
+    return replace(loss, task=task, route=loss.route or route)
 
 
 def lost_condition(text: str) -> Loss:

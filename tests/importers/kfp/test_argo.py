@@ -107,3 +107,40 @@ def test_a_strategy_of_all_templates_has_its_own_line() -> None:
     found = Findings()
     IMPORTERS["kfp"]().read(ImportInput(file="p.yaml", text=text), found)
     assert {one.place.line for one in found if "retryStrategy" in one.message} == {line}, list(found)
+
+
+HANDLED = "the success {} of task `{}` is not carried"
+
+
+@for_each(
+    ("tasks", "found"),
+    [
+        ([task("a", "run", continueOn={"failed": True})], [HANDLED.format("in spite of `continueOn`", "a")]),
+        ([task("a", "run", continueOn={"failed": False})], []),
+        (
+            [task("a", "run"), task("b", "run", depends="a.Failed")],
+            [HANDLED.format("of `a.Failed`", "b")],
+        ),
+        ([task("a", "run"), task("b", "run", depends="a.Succeeded")], []),
+    ],
+)
+def test_a_failure_that_other_steps_handle_is_one_of_the_pipeline(
+    tasks: list[dict[str, Any]], found: list[str]
+) -> None:
+    _, items = read(workflow(dag(*tasks), program("run")))
+    assert [one.message for one in items] == found
+
+
+@for_each(
+    ("words", "env", "found"),
+    [
+        (["echo 1/2 > $ARGO_PROGRESS_FILE"], {}, ["ARGO_PROGRESS_FILE"]),
+        (["echo ${ARGO_NODE_ID}", "os.environ['ARGO_TEMPLATE']"], {}, ["ARGO_NODE_ID", "ARGO_TEMPLATE"]),
+        (["echo $ARGO_NODE_ID"], {"env": [{"name": "ARGO_NODE_ID", "value": "x"}]}, []),
+        (["ARGO_PROGRESS_FILE $ARGO_TOKEN"], {}, []),
+    ],
+)
+def test_variables_of_the_executor_are_not_carried(words: list[str], env: dict[str, Any], found: list[str]) -> None:
+    step = program("dag", *words)
+    step["container"] |= env
+    single(*(f"`${name}` of step `dag` is not carried" for name in found), document=workflow(step))

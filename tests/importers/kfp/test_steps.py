@@ -43,7 +43,9 @@ def test_dependencies_are_needs() -> None:
                 task("prepare"),
             ),
             *(program(name) for name in ("prepare", "train", "report", "clean")),
-        )
+        ),
+        "the success of `train.Failed || train.Errored` of task `report` is not carried",
+        "the success of `(train.Succeeded || train.Failed || train.Errored)` of task `clean` is not carried",
     )
     assert order(steps) == {
         "prepare": ([], "succeeded"),
