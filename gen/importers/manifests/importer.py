@@ -292,7 +292,7 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
     mains = [container_route(one, model.facts.container) for one in pods]
     for route, text in texts_in(body["spec"], ("spec",)):
         of_job = any((*main, name) == route[: len(main) + 1] for main in mains for name in _OF_PROGRAM)
-        of_job = of_job or route in model.copied.values()
+        of_job = of_job or route in model.copied.values() or _is_name(route[-1])
         if not of_job and (found := hosts.form.search(text)):
             what = "the host name of a pod, and the pods of a run have" if found["pod"] else "the object, and a run has"
             message = f"`{found[0]}` is {what} another name"
@@ -310,6 +310,11 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
             draft.drop(item.place(*route), what, why, hint)
         body = replaced(body, route, service) if service is not None else with_field(body, _SUBDOMAIN, None)
     return {**body, "spec": with_hosts(body["spec"], hosts, item.name, draft.namespace)}
+
+
+def _is_name(field: str | int) -> bool:
+    """Whether a field names a container, a volume or another object, and no host."""
+    return str(field).endswith(("name", "Name")) and field != "hostname"
 
 
 def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Location, str, str] | None:

@@ -291,3 +291,14 @@ def test_a_hint_names_hosts_only_of_a_job_that_has_some() -> None:
     for words, known in (("x", ""), ("x --to=run-workers-0-0.meet", ", as the job does")):
         _, found = read(jobset(words, subdomain="meet"))
         assert [one.hint for one in found] == [f"use host names with `{{{{ run.id }}}}`{known}"]
+
+
+def test_names_of_containers_and_volumes_are_no_hosts() -> None:
+    container = pod("pytorch", command=["x"])["spec"]["containers"][0]
+    mounts = [{"name": "run-master-0", "mountPath": "/data"}]
+    body = pytorch(
+        containers=[{**container, "volumeMounts": mounts}],
+        initContainers=[{"name": "run-master-0", "image": "busybox:1", "volumeMounts": mounts}],
+        volumes=[{"name": "run-master-0", "emptyDir": {}}],
+    )
+    assert proof_of(body).job.obstacles == ()
