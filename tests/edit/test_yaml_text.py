@@ -75,6 +75,22 @@ def test_words_that_readers_take_for_truths_have_quotes() -> None:
     )
 
 
+@for_each(
+    ("text", "block"),
+    [
+        ("  a:\n    b\n", "|2\n      a:\n        b\n"),
+        ("\n  a\nb", "|2-\n\n      a\n    b\n"),
+        ("a\n b\n\n\n", "|+\n    a\n     b\n\n\n"),
+        ("a\n...\n", "|\n    a\n    ...\n"),
+    ],
+)
+def test_texts_of_several_lines_are_blocks_with_their_blanks(text: str, block: str) -> None:
+    assert written({"files": {"/a": text}}) == f"files:\n  /a: {block}"
+    source = source_of(written({"files": {"/a": text}}).encode(), "", Findings())
+    assert source is not None
+    assert source.data == {"files": {"/a": text}}
+
+
 def test_numbers_have_no_quotes() -> None:
     numbers = ["0.3", "-12.25", "7", "0.0001", "0.00001", "1.50", "01.5", "1e-3", ".5", "1.", "1_0.5"]
     text = written({"args": numbers})

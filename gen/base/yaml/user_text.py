@@ -11,13 +11,16 @@ from gen.base.lazy import regex
 
 _WIDE: Final = 1 << 30
 """Columns before a line is folded: never, because folded commands are hard to change."""
+_END: Final = "...\n"
+"""The end that the writer adds behind a block with empty last lines, which readers do without."""
 
 
 def written(data: Mapping[str, object]) -> str:
     """A mapping of texts, numbers, lists and mappings. Texts of several lines are blocks."""
     stream = io.StringIO()
     round_trip().dump(_prepared(data), stream)
-    return stream.getvalue()
+    text = stream.getvalue()
+    return text.removesuffix(_END) if text.endswith(f"\n{_END}") else text
 
 
 def with_additions(text: str, additions: Mapping[str, object]) -> str:
@@ -99,7 +102,7 @@ def _prepared_text(value: str) -> Any:
     if isinstance(value, ScalarString):
         return value
     plain = value.replace("\n", "").replace("\t", "").isprintable()
-    if "\n" in value.strip("\n") and plain and not value[0].isspace():
+    if "\n" in value.strip("\n") and plain:
         return LiteralScalarString(value)
     if _TRUTH.fullmatch(value):
         return SingleQuotedScalarString(value)

@@ -186,16 +186,34 @@ def _only_asks(reader: BatchCommands, body: Node) -> bool:
     return all(one in ASKS or is_silent(one) or f"$(({one}" in reader.text(body) for one in commands)
 
 
+def _text_of(reader: BatchCommands, heredoc: Node) -> str | None:
+    """The text of a here-document, whose first blanks are not in the part of the grammar; without the tabs that `<<-`
+    leaves out.
+    """
+    inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
+    if inner is None:
+        return None
+    before = reader.bytes[: inner.start_byte]
+    first = before.find(b"\n", len(before.rstrip(b" \t\n"))) + 1 or inner.start_byte
+    text = reader.bytes[first : inner.end_byte].decode("utf-8", "replace")
+    text = re.sub(r"(?m)^\t+", "", text) if reader.text(heredoc).startswith("<<-") else text
+    if text.rpartition("\n")[2]:  # before the word at its end
+        what = "bash reads the here-document up to the end of the script, because no line has its last word alone"
+        reader.refuse(reader.place(heredoc), what, "write the word without blanks before it; `<<-` allows tabs")
+    return text
+
+
 def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc: Node) -> None:
     """A file that the script writes with `cat <<END > FILE`."""
     inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
     start = next((reader.text(one) for one in heredoc.children if one.type == "heredoc_start"), "")
     targets = [one for one in (*node.children, *heredoc.children) if one.type == "file_redirect"]
     destination = next((one.child_by_field_name("destination") for one in targets), None)
-    if inner is None:
+    raw = _text_of(reader, heredoc)
+    if inner is None or raw is None:
         return
     variables = {**reader.variables}
-    text = reader.text(inner) if start.startswith(("'", '"', "\\")) else reader.unquoted(reader.text(inner))
+    text = raw if start.startswith(("'", '"', "\\")) else reader.unquoted(raw)
     reader.variables = variables  # the shell of the program expands `${NAME:=VALUE}`
     called = (body.child_by_field_name("name") or body) if body is not None else None
     program = next(iter(reader.text(called).split()), "") if called is not None else ""
@@ -216,7 +234,7 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
     elif program == "read" and body is not None:
         read_line(reader, reader.words(reader.text(body))[1:], text)
     elif body is not None and body.type == "command" and program not in FOLLOWED and reader.starts_program(node):
-        quoted = text == reader.text(inner)  # or it has no variables
+        quoted = text == raw  # or it has no variables
         reader.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
         reader.add(
             Step(text=reader.text(node) if quoted else reader.residual(reader.text(node)), place=reader.place(node))
@@ -225,7 +243,6 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
         before = len(reader.steps)
         reader.follow_block((body,))
         if program == "srun" and len(reader.steps) > before:
-            text = re.sub(r"(?m)^\t+", "", text) if reader.text(heredoc).startswith("<<-") else text
             lost = reader.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
             words = reader.words(" ".join([lost, *map(reader.text, heredoc.children_by_field_name("argument"))]))
             step = replace(reader.steps[-1], options=(*reader.steps[-1].options, *words))

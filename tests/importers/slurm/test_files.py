@@ -48,6 +48,30 @@ def test_programs_have_the_files_that_they_read(body: str, command: str, files: 
     assert made.get("files", {}) == {f"/etc/job/{name}": text for name, text in files.items()}
 
 
+@for_each(
+    ("written", "text"),
+    [
+        ("cat > b <<E\n    a:\n      c: 1\n  d: 2\nE", "    a:\n      c: 1\n  d: 2\n"),
+        ("cat <<'E' > b\n\n  a\nc\n\nE", "\n  a\nc\n\n"),
+        ("cat > b <<E\n\n \n  a\n\n\nE", "\n \n  a\n\n\n"),
+        ("cat > b <<E\n\nE", "\n"),
+        ("cat > b <<-E\n\t  a\n\t\tc\n\t \td\n\tE", "  a\nc\n \td\n"),
+        ("cat > b <<- E\n    a\n  c\nE", "    a\n  c\n"),
+        ("cat > c <<E\n  c\nE\ncat > b <<E\n  $HOME_OF\nE", "  /h\n"),
+    ],
+)
+def test_files_have_the_texts_of_here_documents(written: str, text: str) -> None:
+    body = f"HOME_OF=/h\n{written}\npython a.py b"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["files"]["/etc/job/b"] == text
+
+
+@for_each("written", ["cat > b <<-E\n    a\n    E", "cat > b <<E\n\ta\n\tE"])
+def test_a_here_document_without_an_end_is_refused(written: str) -> None:
+    _, found = read(script(*NODE, body=f"{written}\npython a.py b", interpreter=BASH))
+    why = "bash reads the here-document up to the end of the script, because no line has its last word alone"
+    assert any(why in one.message for one in found), found
+
+
 def test_a_carried_file_has_the_variables_of_the_script() -> None:
     body = "export A='--b c'\ncat > d.sh <<'E'\ntorchrun e.py $A\nE\nbash d.sh"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "--b c"}
