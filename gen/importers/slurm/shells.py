@@ -74,6 +74,9 @@ _ENTERS: Final = regex(r"(?m)(?:^|[;&|({])\s*(?:cd|pushd)\s")
 """A text that changes the folder of its shell."""
 _EXITS: Final = regex(r"(?:^|[\s;&|{(])exit\b(\s+[1-9])?")
 _PIPE: Final = regex(r"(?<!\|)\|(?!\|)")
+_DECIDES: Final = regex(r"\|\||&&|\$\?|(?:^|[\s;&|(])(?:if|elif|while|until|!)\s")
+_WITH_PIPES: Final = "o pipefail"
+"""The end of `set -eo pipefail` and `set -o pipefail`."""
 
 
 def with_shells(draft: JobDraft, runs: Sequence[Run]) -> list[Run]:
@@ -120,7 +123,7 @@ def _end(run: Run, last: Run) -> str:
 def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
     """The programs with `set -e` and `set +e` where the script has them, if more than one program follows."""
     of_script = (f"{one.text} {one.output[0]}" for one in runs if one.stops is not None)
-    on = "set -eo pipefail" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
+    on = f"set -e{_WITH_PIPES}" if script.pipes_fail and any(map(_PIPE.search, of_script)) else "set -e"
     made, now, around = list[Run](), False, list[tuple[Shell, bool]]()
     for at, run in enumerate(runs):
         while around and around[-1][0] not in run.shells:
@@ -139,7 +142,20 @@ def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
             around += [(one, now) for one in inside]
         idle = run.otherwise == "true" and not now and not any(one.joined for one in runs[at + 1 : at + 2])
         made.append(replace(run, otherwise="") if idle else run)
+    if script.pipes_fail and not made[0].text.endswith(_WITH_PIPES) and _reads_pipes(runs):
+        made.insert(0, Run(words=(), text=f"set -{_WITH_PIPES.strip()}", place=runs[0].place))
     return made
+
+
+def _reads_pipes(runs: Sequence[Run]) -> bool:
+    """Whether the status of a pipe of the script decides what follows, or is that of the pod."""
+    for at, run in enumerate(runs):
+        if run.stops is not None and _PIPE.search(f"{run.text} {run.output[0]}"):
+            behind = runs[at + 1 : at + 2]
+            decides = run.otherwise or _DECIDES.search(run.text)
+            if decides or not behind or any(one.joined or "$?" in one.text for one in behind):
+                return True
+    return False
 
 
 def lines_of_shells(runs: Sequence[Run]) -> list[Run]:

@@ -19,6 +19,25 @@ def test_an_error_ends_the_job_as_it_ends_the_script() -> None:
 @for_each(
     ("body", "expected"),
     [
+        ("a | b || exit 4\nc", "a | b || exit 4\nc"),
+        ("if ! a | b; then exit 4; fi\nc", "if ! a | b; then exit 4; fi\nc"),
+        ("c\na | b", "c\na | b"),
+        ("a | b > d && c d", "a | b > d &&\nc d"),
+    ],
+)
+def test_a_job_has_pipefail_where_a_pipe_decides(body: str, expected: str) -> None:
+    made = job(script(*NODE, body=f"set -o pipefail\n{body}", interpreter=BASH)).fields["command"]
+    assert made == ["bash", "-c", f"set -o pipefail\n{expected}"]
+
+
+def test_a_job_without_a_pipe_that_decides_has_no_pipefail() -> None:
+    body = "set -o pipefail\na | b\nc 2>&1 | tee d || exit 1\ne"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["command"] == "a | b\nc || exit 1\ne"
+
+
+@for_each(
+    ("body", "expected"),
+    [
         ("set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R", "set -e\na\nset +e\nb\nR=$?\nset -e\nc\nexit $R"),
         ("set -e\nset +e\na\nb", "a\nb"),
         ("a\nif [ $? -ne 0 ]; then\n  echo c\n  exit 2\nfi\nb", "a || exit 2\nb"),
