@@ -15,7 +15,7 @@ from gen.base.findings import counted
 from gen.base.shell_script import nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.allocation import layout_of
-from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, is_known, marked, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, CLOSE, NODES, OPEN, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.lines import command_at
 from gen.importers.slurm.options import HANDLED, REASONS, Option, options_of
 from gen.importers.slurm.programs import DroppedPart, Step
@@ -314,6 +314,15 @@ def tasks_of(options: Sequence[Option], layout: Layout) -> tuple[int, int, int]:
         return nodes, -(-tasks // nodes), tasks
     per_node = per_node or layout.per_node
     return nodes, per_node, layout.tasks if (nodes, per_node) == (layout.nodes, layout.per_node) else nodes * per_node
+
+
+def computed_numbers(options: Sequence[Option], of_lines: Collection[str]) -> Iterator[DroppedPart]:
+    """The numbers of nodes and tasks that only a shell computes, also in variables that lines of the command set."""
+    for one in options:
+        parts = [part.strip('"') for part in sources(one.value)] if one.name in _OF_TASKS else []
+        if any(part[1:] in of_lines or ("$(" in part and "$((" not in part) for part in parts):
+            what, why = f"the value `{shown(one.value)[:60]}` of `--{one.name}`", "only a shell computes it"
+            yield DroppedPart(one.place, what, f"{why}, and the job has its own", "write the number into the script")
 
 
 _OF_ONE_TASK: Final = names(

@@ -45,6 +45,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.srun import (
     changed_sizes,
+    computed_numbers,
     copies_of_images,
     lost_options,
     on_each_node,
@@ -64,6 +65,7 @@ _SET_BY_GEN: Final = (PROCESSES, PODS, base.ALL_PROCESSES, base.ADDRESS, base.RA
 _MORE: Final = names("rdzv_backend rdzv_id same_network no_ssh no_ssh_check launcher force_multi")
 """Other options about the other pods."""
 _OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
+_NUMBERS: Final = (PROCESSES, base.ALL_PROCESSES)
 _MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
 BACKEND: Final = "rdzv_backend"
 WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
@@ -110,6 +112,7 @@ def runs_of(
             known, rest = options_of(without_variables(step.options), step.place, found)
             known = with_named_image(without_only_node(known, layout.nodes), images)
             report_unset(script, known, GIVEN)
+            script.left += computed_numbers(known, script.from_text)
             script.left += [*changed_sizes(step, script.constants), *options_in_variables(script, step)]
             tasks = tasks_of(known, layout)
             folder = next((one for one in reversed(known) if one.name in ("container-workdir", "chdir")), None)
@@ -287,7 +290,7 @@ def without_set(run: Run, *, parallel: bool = False, kept: Collection[str] = ())
         role = next((one for one, names in run.launcher.roles.items() if name in names), name if name in _MORE else "")
         given.values[role] = word.partition("=")[0], value
         if (
-            role in dropped
+            (role in dropped and not (run.launcher is mpirun.LAUNCHER and role in _NUMBERS and sources(value)))
             or (name in more and name not in kept)
             or (name == "rdzv_conf" and re.search("is_host|rdzv_", value))
         ):

@@ -47,6 +47,35 @@ def test_processes_have_the_variables_that_add_to_those_of_the_image(body: str, 
 
 
 @for_each(
+    ("body", "expected"),
+    [
+        ("N=$(wc -l < /d/b)\nmpirun -np $N a", "mpirun -np $(wc -l < /d/b) a"),
+        ("b\nN=$(wc -l < c)\nd\nmpirun -np $N a\ne $N", "b\nN=$(wc -l < c)\nd\nmpirun -np $N a\ne $N"),
+        ("mpirun -npernode $(b) a", "mpirun -npernode $(b) a"),
+        ("N=$((SLURM_NNODES * 4))\nmpirun -np $N a", "mpirun a"),
+    ],
+)
+def test_mpirun_has_numbers_that_only_a_shell_computes(body: str, expected: str) -> None:
+    assert job(script(*TASKS, body=body)).fields["command"] == expected
+
+
+@for_each(
+    ("options", "body", "line"),
+    [
+        (TASKS, "N=$(wc -l < /d/b)\nsrun -n $N a", 7),
+        (TASKS, "b\nN=$(wc -l < c)\nd\nsrun -n $N a", 9),
+        (("-N 2",), "srun -N $(c) a", 4),
+    ],
+)
+def test_a_number_of_srun_that_only_a_shell_computes_is_reported(
+    options: tuple[str, ...], body: str, line: int
+) -> None:
+    _, found = read(script(*options, body=body))
+    lines = [one.place.line for one in found if "only a shell computes it, and the job has its own" in one.message]
+    assert lines == [line]
+
+
+@for_each(
     ("body", "expected", "env"),
     [
         ("export WORLD_SIZE=$SLURM_NTASKS\nsrun python a.py", "mpirun python a.py", {"WORLD_SIZE": "8"}),
