@@ -36,6 +36,8 @@ from gen.kubernetes.quantity import duration, seconds
 Plugin = Literal["env", "svc", "ssh", "pytorch", "tensorflow", "mpi", "hcclrank"]
 
 WORKER: Final = "worker"
+_TASK: Final = "default"
+"""Start of the names of tasks without one."""
 MASTER: Final = "master"
 _SSH_SERVER: Final = "mkdir -p /var/run/sshd && exec /usr/sbin/sshd -D"
 _NEEDS: Final[dict[str, tuple[Plugin, ...]]] = {"mpi": ("svc", "ssh"), "pytorch": ("svc",), "tensorflow": ("svc",)}
@@ -125,12 +127,18 @@ class VolcanoJob(Job):
 
     @classmethod
     def modern(cls, body: Body) -> Body:
-        """With times as gen writes them, and claims of all pods as volumes of the templates."""
+        """With times as gen writes them, claims of all pods as volumes of the templates, and the names that the webhook
+        gives tasks (`mutateSpec`).
+        """
         spec = dict(body["spec"])
         volumes = as_list(spec.pop("volumes", None))
         claims = [one for one in as_mappings(volumes) if one.keys() == {"mountPath", "volumeClaimName"}]
         others = [one for one in volumes if one not in claims]
-        tasks = [_with_claims(_with_times(one), claims) for one in as_list(spec.get("tasks"))]
+        named = (
+            {**one, "name": one.get("name") or f"{_TASK}{number}"} if isinstance(one, dict) else one
+            for number, one in enumerate(as_list(spec.get("tasks")))
+        )
+        tasks = [_with_claims(_with_times(one), claims) for one in named]
         return {**body, "spec": {**_with_times(spec), **present(volumes=others or None, tasks=tasks)}}
 
     @classmethod

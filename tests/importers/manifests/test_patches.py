@@ -685,3 +685,12 @@ def test_defaults_of_operators_are_no_additions(name: str, field: str) -> None:
     body = deepcopy(EQUAL[name])
     body["spec"].pop(field, None)
     assert not [one for one in proof_of(body).added if one.startswith(f"`{field}:")]
+
+
+def test_tasks_of_volcano_without_a_name_have_that_of_its_webhook() -> None:
+    body = deepcopy(EQUAL["volcano"])
+    first = {key: value for key, value in body["spec"]["tasks"][0].items() if key != "name"}
+    body["spec"] |= {"tasks": [first, {**first, "replicas": 3}], "minAvailable": 1, "plugins": {}}
+    proof = proof_of(body)
+    assert [*proof.job.fields["roles"]] == ["default0", "default1"]
+    assert (proof.patch, proof.remaining) == (None, ())
