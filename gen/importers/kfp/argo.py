@@ -258,7 +258,7 @@ def _leaf(data: Body, spec: Body, route: Route) -> Leaf:
 
 def _of_executor(texts: Iterable[str], container: Body) -> tuple[str, ...]:
     """The variables of the executor in a program, in their order: `workflow/common/common.go` of argo-workflows."""
-    own = {at(one, "name") for one in as_list(container.get("env"))}
+    own = {str(at(one, "name")) for one in as_list(container.get("env"))}
     used = [match[1] or match[2] for text in texts for match in _VARIABLE.finditer(text)]
     return tuple(f"${name}" for name in dict.fromkeys(used) if name not in own)
 
