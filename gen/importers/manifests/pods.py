@@ -160,7 +160,7 @@ _SAME: Final = ("image", "imagePullPolicy", "workingDir")
 _SHELL: Final = ["sh", "-c"]
 _SOURCES: Final = {"secretKeyRef": "secret", "configMapKeyRef": "configMap"}
 _NOT_DEVICES: Final = ("kubernetes.io/", "hugepages-", "requests.")
-_OF_NETWORK: Final = regex(r"rdma/.*|.*(?:/efa|rdma|sriov|/hca|roce|hostdev|infiniband).*")
+_OF_NETWORK: Final = regex(r"rdma/.*|.*(?:/efa|rdma|sriov|/hca|roce|hostdev|infiniband|mlnx).*|.*/[\w.-]*nics?")
 """Devices for the network, which train nothing."""
 
 

@@ -439,7 +439,17 @@ def test_a_cluster_without_groups_has_no_workers() -> None:
     assert (proof.patch, proof.remaining) == (None, ())
 
 
-@for_each("resource", ["vpc.amazonaws.com/efa", "rdma/hca_shared", "openshift.io/sriov_ib", "nvidia.com/hostdev"])
+@for_each(
+    "resource",
+    [
+        "vpc.amazonaws.com/efa",
+        "rdma/hca_shared",
+        "openshift.io/sriov_ib",
+        "nvidia.com/hostdev",
+        "nvidia.com/mlnxnics",
+        "amd.com/nic",
+    ],
+)
 def test_devices_of_the_network_train_nothing(resource: str) -> None:
     limits = {"cpu": "4", "memory": "8Gi", resource: 1}
     proof = proof_of(of_container(resources={"limits": limits}))
