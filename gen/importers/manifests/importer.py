@@ -246,7 +246,8 @@ def _imported(
     if facts is model.facts:
         body = _with_hosts(draft, item, body, pods, model)
     draft.fields = with_params(draft.fields, placeholders)
-    report_placeholders(draft, item, placeholders, draft.fields.get("params", {}))
+    mains = [container_route(one, model.facts.container) for one in pods]
+    report_placeholders(draft, item, placeholders, draft.fields.get("params", {}), mains)
     original = _original(item, body, facts, model, files, gone)
     made = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if made is not None:

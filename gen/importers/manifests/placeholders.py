@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
 from typing import Any, Final
@@ -81,6 +81,7 @@ def filled(item: Item) -> tuple[Item, list[Placeholder]]:
 _NONE: Final = regex(r"(?!)")
 _OPTIONS: Final = regex(r"-[^;&|<>`()]*|[^\s;&|<>`()]*")
 """A value of options or one word, in which no program expands a variable: it would get `$NAME` as it is."""
+_LATEST: Final = ":latest"
 USUAL: Final = names("PATH HOME USER PWD HOSTNAME LD_LIBRARY_PATH PYTHONPATH SHELL TMPDIR")
 _VARIABLE: Final = regex(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
@@ -179,7 +180,9 @@ def _key(route: Route) -> str:
 
 
 def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str, Placeholder]) -> str:
-    """The value of a placeholder; each has a parameter of its own."""
+    """The value of a placeholder; each has a parameter of its own. An image without a tag has `latest`."""
+    if _key(route) == "image" and text not in made:
+        text = next((one for one in (f"{text}{_LATEST}", text.removesuffix(_LATEST)) if one in made), text)
     if text not in made:
         inner = next(filter(None, found.groups()), "") if found is not None else ""
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", inner.removeprefix(".Values")).lower()
@@ -191,12 +194,21 @@ def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str,
     return made[text].value
 
 
+def _is_of_other(route: Route, mains: Sequence[Route]) -> bool:
+    """Whether a value is that of a container that is not one of `mains`."""
+    in_one = any(step in ("containers", "initContainers") for step in route)
+    return in_one and not any(route[: len(main)] == main for main in mains)
+
+
 def report_placeholders(
-    draft: JobDraft, item: Item, placeholders: list[Placeholder], values: Mapping[str, object]
+    draft: JobDraft, item: Item, placeholders: list[Placeholder], values: Mapping[str, object], mains: Sequence[Route]
 ) -> None:
-    """A finding for each placeholder, since its job cannot run, unless its values are not carried."""
+    """A finding for each placeholder, since its job cannot run, unless its values are not carried. Containers other
+    than `mains` are in patches.
+    """
     lost = {one.place for one in draft.found if one.code == NOT_CARRIED.name}
     texts = [*texts_in(item.body["spec"], ("spec",))]
+    others = [(route, text) for route, text in texts if _is_of_other(route, mains)]
     for one in placeholders:
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):
             continue  # the job reads it from a Secret
@@ -208,8 +220,13 @@ def report_placeholders(
         parts = {"job": {**draft.fields, "params": {}}, "overlay": [draft.overlay, draft.grants]}
         left = [part for part, value in parts.items() if any(one.value in text for _, text in texts_in(value))]
         if one.name in values:
+            patched = any(one.value in text and item.place(*route) not in lost for route, text in others)
+            left += ["patch"] if patched else []
             more = f", and replace `{one.value}` in the {' and the '.join(left)}" if left else ""
-            draft.cannot_run(place, message, f"set `params.{one.name}` of the job{more}{again}")
+            hint = f"set `params.{one.name}` of the job{more}{again}"
+            if patched and variable:
+                hint = f"import it again with `--define {variable}=VALUE`: a patch has `{one.value}`, too"
+            draft.cannot_run(place, message, hint)
         elif one.route[0] == "metadata":
             what = f"the placeholder in the name `{one.text}`"
             draft.drop(place, what, f"the job is `{draft.name}`", "rename the file of the job, if you like")

@@ -27,6 +27,7 @@ from gen.importers.manifests.objects import container_route, inside
 from gen.importers.manifests.placeholders import USUAL
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes.objects import JOB_LABEL, Body, present
+from gen.overlay.profiles.accelerators.google import TPU
 from gen.render.parts.data import FILES
 
 if TYPE_CHECKING:
@@ -396,6 +397,10 @@ _OF_ITSELF: Final = regex(r"(?m)(?<![\w$])([A-Za-z_]\w*)=([\"']?)\$(?:\1|\{\1\})
 """An assignment that sets nothing: what makes the object of the file gives it a value."""
 
 
+_OF_TPU: Final = regex(r"(?:TPU|MEGASCALE)_\w+")
+"""Variables that GKE gives containers with TPUs ("Plan TPUs in GKE")."""
+
+
 def report_variables(
     draft: JobDraft, item: Item, every: Sequence[Template], given: ImportInput, placeholders: Sequence[Placeholder]
 ) -> None:
@@ -415,10 +420,11 @@ def report_variables(
             words = [*as_texts(at(container, "command")), *as_texts(at(container, "args"))]
             text, words = "\n".join(words), [_OF_ITSELF.sub("", one) for one in words]
             own = known | {str(at(entry, "name")) for entry in as_list(at(container, "env"))}
+            of_tpu = TPU in {*as_mapping(at(container, "resources", "limits"))}
             used = dict.fromkeys([*_BRACED.findall(text), *(one[0] for one in _OF_ITSELF.findall(text))])
             for name in used if not at(container, "envFrom") else ():
                 sets = re.compile(rf"(?<![\w$]){name}\+?=|\bfor\s+{name}\b|\bread\b[^\n;]*\b{name}\b")
-                if name not in own and not any(map(sets.search, words)):
+                if name not in own and not (of_tpu and _OF_TPU.fullmatch(name)) and not any(map(sets.search, words)):
                     field = "command" if re.search(rf"\$\{{?{name}\b", str(at(container, "command"))) else "args"
                     what = f"the variable `{name}` of `{field}`"
                     hint = f"import it again with `--define {name}=VALUE`, or set it in `env`, unless the image has it"

@@ -364,3 +364,42 @@ def test_a_claim_that_people_name() -> None:
     assert (job.fields["data"], job.overlay["volumes"]) == ({name: "/data"}, {name: {"claim": name}})
     message = f"`claimName` has the placeholder `REPLACE_WITH_YOUR_PVC`; `{name}` stands in its place"
     assert [one.message for one in job.obstacles] == [message]
+
+
+def of_tpu(command: str, resource: str) -> list[str]:
+    """The variables without a value in a command next to a placeholder, in a container with this resource."""
+    resources = {"limits": {resource: 4}}
+    container = {"name": "x", "image": "$IMAGE", "command": ["sh", "-c", command], "resources": resources}
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
+    _, found = read(an_object("batch/v1", "Job", spec))
+    return sorted(one.message.split("`")[1] for one in found if "nothing in the file" in one.message)
+
+
+def test_variables_of_tpus_have_values_of_the_cluster() -> None:
+    command = "run ${TPU_WORKER_ID} ${MEGASCALE_SLICE_ID} ${LEVEL}"
+    assert of_tpu(command, "google.com/tpu") == ["LEVEL"]
+    assert of_tpu(command, "nvidia.com/gpu") == ["LEVEL", "MEGASCALE_SLICE_ID", "TPU_WORKER_ID"]
+
+
+def with_init(image: str, *, init: str) -> Any:
+    main = {"name": "x", "image": image, "command": ["run"]}
+    own = {"initContainers": [{"name": "y", "image": init}], "containers": [main], "restartPolicy": "Never"}
+    return read(an_object("batch/v1", "Job", {"template": {"spec": own}}))
+
+
+@for_each(
+    ("image", "hint"),
+    [
+        ("${IMAGE}", "import it again with `--define IMAGE=VALUE`: a patch has `change-me-image`, too"),
+        ("<your image>", "import it again with `--define image=VALUE`: a patch has `change-me-your-image`, too"),
+    ],
+)
+def test_a_placeholder_that_is_in_a_patch_too_needs_a_value(image: str, hint: str) -> None:
+    _, found = with_init(image, init=image)
+    assert [one.hint for one in found if "placeholder" in one.message] == [hint]
+
+
+def test_an_image_without_a_tag_is_the_latest_one() -> None:
+    (job,), _ = with_init("${REGISTRY}/app", init="${REGISTRY}/app:latest")
+    assert [*job.fields["params"]] == ["image"]
+    assert len(job.obstacles) == 1

@@ -18,7 +18,7 @@ from gen.job.scalars import Positive, conflict, matching, schema
 from gen.kubernetes.objects import Body
 from gen.overlay.profiles.accelerators import AcceleratorProfile, Request, toleration_of
 
-_TPU = "google.com/tpu"
+TPU: Final = "google.com/tpu"
 _LABELS: Final = {
     "accelerator": "cloud.google.com/gke-tpu-accelerator",
     "topology": "cloud.google.com/gke-tpu-topology",
@@ -74,7 +74,7 @@ class Tpu(AcceleratorProfile):
 
     def effect(self, count: int) -> Effect:
         labels = {label: str(getattr(self, field)) for field, label in _LABELS.items()}
-        return Effect(resources={_TPU: str(count)}, node_labels=labels, tolerations=toleration_of(_TPU))
+        return Effect(resources={TPU: str(count)}, node_labels=labels, tolerations=toleration_of(TPU))
 
     def problem(self, request: Request) -> Problem | None:
         if request.count != self.chips_of_host:
