@@ -408,5 +408,7 @@ MPIJOB: Final = replace(
     },
     implied={**_MPIJOB.implied, ("spec", "slotsPerWorker"): 1},
     kueue=base.Queueing(framework="kubeflow.org/mpijob", versions=(V2,)),
+    # `mpi_job_controller.go` of both operators: containers that wait for the hosts of the launcher mount them
+    added_volumes=("mpi-job-config", "mpi-job-kubectl", "ssh-auth"),
     groups=(*_groups("--gang-scheduling", V2), *_groups("--gang-scheduler-name", V1)),
 )

@@ -704,3 +704,14 @@ def test_tasks_of_volcano_without_a_name_have_that_of_its_webhook() -> None:
     proof = proof_of(body)
     assert [*proof.job.fields["roles"]] == ["default0", "default1"]
     assert (proof.patch, proof.remaining) == (None, ())
+
+
+def test_containers_mount_the_volumes_of_the_operator() -> None:
+    body = deepcopy(EQUAL["mpi-v1"])
+    body["apiVersion"] = "kubeflow.org/v2beta1"
+    mounts = [{"name": "mpi-job-config", "mountPath": "/etc/mpi"}, {"name": "ssh-auth", "mountPath": "/root/.ssh"}]
+    waits = {"name": "wait", "image": "busybox:1", "volumeMounts": mounts}
+    body["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["initContainers"] = [waits]
+    proof = proof_of(body)
+    assert proof.remaining == ()
+    assert proof.patch is not None
