@@ -22,6 +22,7 @@ from gen.importers.manifests.runtimes import set_runtime
 from gen.importers.manifests.volumes import FileVolumes, Holders, mounted
 from gen.job.kinds.base import Job
 from gen.job.kinds.role import Role, Target
+from gen.job.pods import MAX_PODS
 from gen.kubernetes import quantity
 from gen.kubernetes.facts.base import Pattern, Resource, Wildcard
 from gen.kubernetes.facts.builtin import INDEX
@@ -322,7 +323,12 @@ def _set_roles(
 def _set_counts(draft: JobDraft, item: Item, counts: Mapping[str, object]) -> None:
     for field, value in counts.items():
         draft.fields.pop(field, None)
-        if value is not None:
+        if field == "workers" and isinstance(value, int) and value > MAX_PODS:
+            own = [name for name in _NUMBERS_OF_ROLES if at(item.body, "spec", name) == value]
+            message = f"an array has at most {MAX_PODS} tasks, and this one has {value}"
+            hint = "write several jobs, or let each task do more"
+            draft.found.error(INVALID_MANIFEST, item.place("spec", *own[:1]), message, hint)
+        elif value is not None:
             draft.set(value, *field.split("."), place=item.place("spec"))
 
 

@@ -243,3 +243,10 @@ def test_a_job_on_nodes_that_are_taken_back_keeps_its_retries(
     template["spec"] |= {"restartPolicy": "OnFailure", **of_pod}
     proof = proof_of(an_object("batch/v1", "Job", {**spec, "template": template}))
     assert (proof.job.fields.get("retries"), proof.patch, proof.remaining) == (retries, None, ())
+
+
+def test_more_tasks_than_a_job_may_have_are_an_error_at_their_number() -> None:
+    template = {"spec": {**pod("main")["spec"], "restartPolicy": "Never"}}
+    _, found = read(an_object("batch/v1", "Job", {"parallelism": 8, "completions": 200_000, "template": template}))
+    message = "an array has at most 100000 tasks, and this one has 200000"
+    assert [one.message for one in found if one.is_error] == [message]
