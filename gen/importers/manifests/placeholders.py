@@ -194,6 +194,10 @@ def _param(text: str, found: re.Match[str] | None, route: Route, made: dict[str,
     return made[text].value
 
 
+_NO_EFFECT: Final = ("template", "metadata", "name")
+"""Pods have the names that their controller makes."""
+
+
 def _is_of_other(route: Route, mains: Sequence[Route]) -> bool:
     """Whether a value is that of a container that is not one of `mains`."""
     in_one = any(step in ("containers", "initContainers") for step in route)
@@ -207,7 +211,7 @@ def report_placeholders(
     than `mains` are in patches.
     """
     lost = {one.place for one in draft.found if one.code == NOT_CARRIED.name}
-    texts = [*texts_in(item.body["spec"], ("spec",))]
+    texts = [one for one in texts_in(item.body["spec"], ("spec",)) if one[0][-len(_NO_EFFECT) :] != _NO_EFFECT]
     others = [(route, text) for route, text in texts if _is_of_other(route, mains)]
     for one in placeholders:
         if one.route[-1] == "value" and is_secret(str(follow(item.body, (*one.route[:-1], "name"))), one.value):

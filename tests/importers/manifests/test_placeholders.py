@@ -403,3 +403,9 @@ def test_an_image_without_a_tag_is_the_latest_one() -> None:
     (job,), _ = with_init("${REGISTRY}/app", init="${REGISTRY}/app:latest")
     assert [*job.fields["params"]] == ["image"]
     assert len(job.obstacles) == 1
+
+
+def test_a_placeholder_in_the_name_of_a_pod_template_has_no_effect() -> None:
+    template = {"metadata": {"name": "run-$JOB"}, "spec": {**pod("x")["spec"], "restartPolicy": "Never"}}
+    (job,), found = read(an_object("batch/v1", "Job", {"template": template}))
+    assert (job.obstacles, [*found]) == ((), [])
