@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +17,7 @@ from hypothesis import strategies as st
 from gen.kubernetes.check.objects import check
 from gen.kubernetes.schemas.lookup import Kinds
 from gen.report.formats import REPORTERS
+from tests import forks
 from tests.kubernetes.rules.support import objects
 from tests.support import PROJECT, validated
 
@@ -123,8 +122,7 @@ def test_an_odd_file_is_a_finding(odd: bytes | Callable[[], bytes], tmp_path: Pa
     """In a separate process, because a crash of the interpreter would end the tests."""
     path = tmp_path / "odd.yaml"
     path.write_bytes(odd if isinstance(odd, bytes) else odd())
-    command = [sys.executable, "-m", "gen", "validate", str(path)]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    done = forks.ran("validate", path, cwd=PROJECT, env=os.environ, limit_s=TIMEOUT)
     assert done.returncode in {1, 2}, done.stderr
     assert "Traceback" not in done.stderr + done.stdout
 
@@ -235,14 +233,7 @@ DEFINITIONS: dict[str, bytes] = {
 def test_an_odd_definition_is_reported(raw: bytes, tmp_path: Path) -> None:
     (tmp_path / "crd.yaml").write_bytes(raw)
     (tmp_path / "a.yaml").write_text("apiVersion: x.io/v1\nkind: A\nmetadata: {name: a}\n", "utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "gen",
-        "validate",
-        "--schema-location",
-        *map(str, (tmp_path / "crd.yaml", tmp_path / "a.yaml")),
-    ]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    arguments = ("validate", "--schema-location", tmp_path / "crd.yaml", tmp_path / "a.yaml")
+    done = forks.ran(*arguments, cwd=PROJECT, env=os.environ, limit_s=TIMEOUT)
     assert done.returncode == 2 or "[cel-not-evaluated]" in done.stdout
     assert "Traceback" not in done.stderr + done.stdout

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import forks
 from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE, run_on_terminal
 from tests.history import History, branch
@@ -34,18 +33,17 @@ spec:
 """
 ERASE = "\x1b[2K"
 SLOW = """
-import itertools, sys
+import itertools
 import gen.commands.environment as progress
 progress.monotonic = map(float, itertools.count(0, {step})).__next__
-sys.argv = ["gen", *{arguments}]
 from gen.__main__ import main
 main()
 """
 
 
-def command(arguments: list[str], *, step: float = 1) -> list[str]:
-    """Gen with a clock that goes on by so many seconds whenever the bar looks at it."""
-    return [sys.executable, "-c", SLOW.format(step=step, arguments=arguments)]
+def shown_by(*arguments: str, cwd: Path, columns: int = 80, step: float = 1, **environment: str) -> str:
+    """Output of gen with a clock that goes on by so many seconds whenever the bar looks at it."""
+    return run_on_terminal(*arguments, script=SLOW.format(step=step), cwd=cwd, columns=columns, **environment)
 
 
 @pytest.fixture
@@ -81,7 +79,7 @@ def test_commands_that_compare_have_a_bar(
     for number in range(5):
         history.job(JOB, name=f"job-{number}")
     prepare(history)
-    ran = run_on_terminal(command(arguments), cwd=history.root, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    ran = shown_by(*arguments, cwd=history.root, XDG_CACHE_HOME=str(tmp_path / "cache"))
     bars = [line for line in STYLE.sub("", ran).split("\r") if what in line]
     assert "5/5" in bars[-1]
     assert ERASE in ran[ran.rindex("5/5") :]
@@ -89,7 +87,7 @@ def test_commands_that_compare_have_a_bar(
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_the_bar_on_a_screen(jobs: Repository, columns: int, update_golden: bool) -> None:
-    shown = run_on_terminal(command(["render", "--parallel", "1"]), cwd=jobs.root, columns=columns)
+    shown = shown_by("render", "--parallel", "1", cwd=jobs.root, columns=columns)
     compare(shown, "progress", columns, update_golden)
 
 
@@ -105,7 +103,7 @@ def test_the_bar_on_a_screen(jobs: Repository, columns: int, update_golden: bool
 def test_a_bar_is_shown_after_a_second_and_erased_at_the_end(
     jobs: Repository, arguments: list[str], what: str, columns: int
 ) -> None:
-    shown = STYLE.sub("", run_on_terminal(command(arguments), cwd=jobs.root, columns=columns))
+    shown = STYLE.sub("", shown_by(*arguments, cwd=jobs.root, columns=columns))
     bars = [line for line in shown.split("\r") if what in line]
     assert "5/5" in bars[-1]
     assert max(len(bar.partition("\x1b")[0]) for bar in bars) <= columns
@@ -113,23 +111,23 @@ def test_a_bar_is_shown_after_a_second_and_erased_at_the_end(
 
 
 def test_short_work_has_no_bar(jobs: Repository) -> None:
-    assert "5/5" not in run_on_terminal(command(["render"], step=0.01), cwd=jobs.root)
+    assert "5/5" not in shown_by("render", step=0.01, cwd=jobs.root)
 
 
 def test_a_log_has_no_bar(jobs: Repository) -> None:
-    assert "5/5" not in run_on_terminal(command(["render"]), cwd=jobs.root, CI="true")
-    assert "5/5" not in run_on_terminal(command(["render"]), cwd=jobs.root, TERM="dumb")
+    assert "5/5" not in shown_by("render", cwd=jobs.root, CI="true")
+    assert "5/5" not in shown_by("render", cwd=jobs.root, TERM="dumb")
 
 
 def test_a_pipe_has_no_bar(jobs: Repository) -> None:
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
-    done = subprocess.run(command(["render"]), cwd=jobs.root, env=env, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    done = forks.ran("render", script=SLOW.format(step=1), cwd=jobs.root, env=env)
+    assert (done.returncode, done.stderr) == (0, "")
     assert "5/5" not in done.stdout
 
 
 def test_processes_are_counted_together(repo: Repository) -> None:
     for number in range(120):
         repo.job(JOB, name=f"job-{number}")
-    shown = run_on_terminal(command(["render", "--parallel", "2"]), cwd=repo.root)
+    shown = shown_by("render", "--parallel", "2", cwd=repo.root)
     assert "120/120" in STYLE.sub("", shown)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import forks
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -44,19 +46,19 @@ INHERITED = (
 
 def on_terminal(*arguments: str, cwd: Path, columns: int = 80, **environment: str) -> str:
     """Output of gen to a terminal of this width."""
-    return run_on_terminal([sys.executable, "-m", "gen", *arguments], cwd=cwd, columns=columns, **environment)
+    return run_on_terminal(*arguments, cwd=cwd, columns=columns, **environment)
 
 
-def run_on_terminal(command: list[str], *, cwd: Path, columns: int = 80, **environment: str) -> str:
-    """Output of a program to a terminal, which is its standard input, too."""
+def run_on_terminal(*arguments: str, script: str = forks.MAIN, cwd: Path, columns: int = 80, **environment: str) -> str:
+    """Output of gen, or of another script, to a terminal, which is its standard input, too."""
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     kept = {name: value for name, value in os.environ.items() if name not in INHERITED}
     env = {**kept, "TERM": "xterm", **environment}
-    with subprocess.Popen(command, cwd=cwd, stdin=other, stdout=other, stderr=other, env=env) as process:
-        os.close(other)
-        received = b"".join(iter(lambda: _read(own), b""))
-        process.wait()
+    process = forks.start(arguments, (other, other, other), cwd=cwd, env=env, script=script)
+    os.close(other)
+    received = b"".join(iter(lambda: _read(own), b""))
+    process.wait()
     os.close(own)
     return received.decode().replace("\r\n", "\n")
 
@@ -89,13 +91,13 @@ def test_a_terminal_shows_the_line_with_marks_in_its_width(broken: Repository, c
 def test_the_standard_variables_decide_over_colors(broken: Repository) -> None:
     assert "\x1b" not in on_terminal("check", cwd=broken.root, NO_COLOR="1")
     assert "\x1b" not in on_terminal("check", cwd=broken.root, TERM="dumb")
-    command = [sys.executable, "-m", "gen", "check", "--output", "full"]
+    command = ("check", "--output", "full")
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
-    piped = subprocess.run(command, cwd=broken.root, env=env, capture_output=True, text=True, check=False).stdout
+    piped = forks.ran(*command, cwd=broken.root, env=env).stdout
     assert "\x1b" not in piped
     assert " | queues: 'x'" in piped
     forced = {**env, "CLICOLOR_FORCE": "1"}
-    colored = subprocess.run(command, cwd=broken.root, env=forced, capture_output=True, text=True, check=False).stdout
+    colored = forks.ran(*command, cwd=broken.root, env=forced).stdout
     assert STYLE.sub("", colored) == piped != colored
 
 
@@ -136,7 +138,7 @@ def test_an_interruption_on_a_screen(repo: Repository, columns: int, update_gold
 
     repo.write("jobs/team/train.yaml", JOB)
     script = INTERRUPTED.format(module="gen.render.write", name="_create", signal="SIGINT")
-    shown = run_on_terminal([sys.executable, "-c", script], cwd=repo.root, columns=columns)
+    shown = run_on_terminal(script=script, cwd=repo.root, columns=columns)
     compare(shown, "interrupted", columns, update_golden)
 
 
@@ -157,7 +159,7 @@ def test_an_interrupt_is_reported_and_the_next_run_completes_the_work(
 ) -> None:
     repo.write("jobs/team/train.yaml", JOB)
     script = INTERRUPTED.format(module=module, name=name, signal=signal)
-    done = subprocess.run([sys.executable, "-c", script], cwd=repo.root, capture_output=True, text=True, check=False)
+    done = forks.ran(script=script, cwd=repo.root, env=os.environ)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
     assert not list(repo.root.rglob(".gen*"))
     assert repo.render()[1] == 0
@@ -201,5 +203,5 @@ def test_an_interrupt_during_imports_is_no_bug(repo: Repository, module: str, in
 
 
 def test_an_import_without_a_source_does_not_wait_for_typing(repo: Repository) -> None:
-    shown = run_on_terminal([sys.executable, "-m", "gen", "import", "arena"], cwd=repo.root)
+    shown = run_on_terminal("import", "arena", cwd=repo.root)
     assert shown == "gen: missing argument: name a file, or `-` for standard input; `gen import --help` lists more\n"

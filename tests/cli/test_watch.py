@@ -13,6 +13,7 @@ import subprocess
 import sys
 import termios
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ import pytest
 from gen.base.findings import UsageError
 from gen.commands import render
 from gen.render.emit import untouched
+from tests import forks
 from tests.cli.test_screens import WIDTHS, compare
 from tests.cli.test_terminal import INHERITED, STYLE
 from tests.processes import gen
@@ -39,9 +41,9 @@ WAITING = "waiting for changes of jobs/ and overlays/; Ctrl-C ends it"
 class Watched:
     """A watch and its output."""
 
-    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+    def __init__(self, process: forks.Program, terminal: int) -> None:
         self.process, self.terminal = process, terminal
-        self.screens: list[str] = []
+        self.code: int | None = None
 
     def screen(self, within: float = 60) -> str:
         """The next screen, without colors. It is expected within so many seconds."""
@@ -67,7 +69,13 @@ class Watched:
     def interrupt(self) -> tuple[str, int]:
         self.process.send_signal(signal.SIGINT)
         shown = "".join(iter(self.read, ""))
-        return shown, self.process.wait()
+        self.code = self.process.wait()
+        return shown, self.code
+
+    def end(self) -> None:
+        if self.code is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
 
 
 @contextmanager
@@ -75,13 +83,15 @@ def watching(repo: Repository, *arguments: str, columns: int = 120) -> Iterator[
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
-    command = [sys.executable, "-m", "gen", "render", "--watch", *arguments]
-    with subprocess.Popen(command, cwd=repo.root, stdout=other, stderr=other, env={**env, "TERM": "xterm"}) as process:
-        os.close(other)
-        try:
-            yield Watched(process, own)
-        finally:
-            process.kill()
+    with Path(os.devnull).open("rb") as nothing:
+        streams = (nothing.fileno(), other, other)
+        process = forks.start(("render", "--watch", *arguments), streams, cwd=repo.root, env={**env, "TERM": "xterm"})
+    os.close(other)
+    watched = Watched(process, own)
+    try:
+        yield watched
+    finally:
+        watched.end()
     os.close(own)
 
 

@@ -1,9 +1,10 @@
-"""A client of `gen lsp` in a process of its own, over standard input and output, for tests."""
+"""A client of `gen lsp` in a process of its own, whose standard input and output are a connection, for tests."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
+import os
+import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+
+from tests import forks
 
 LIMIT_S = 60.0
 """Time limit for the answer of a busy machine."""
@@ -27,6 +30,8 @@ class Editor(LanguageClient):
         self.published: dict[str, int] = defaultdict(int)
         self.messages: list[str] = []
         self.refreshed = 0
+        self.errors = ""
+        self._ending = False
         self._versions: dict[str, int] = defaultdict(int)
         self._news = asyncio.Event()
 
@@ -62,7 +67,15 @@ class Editor(LanguageClient):
         return types.TextDocumentIdentifier(uri=self.uri(path))
 
     async def start(self, encoding: str | None = None, folders: Sequence[str] = ()) -> None:
-        await self.start_io(sys.executable, "-m", "gen", "lsp")
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            await self.start_tcp(*listener.getsockname())
+            connection, _ = listener.accept()
+        with connection:
+            errors, other = os.pipe()
+            streams = (connection.fileno(), connection.fileno(), other)
+            self._program = forks.start(["lsp"], streams, cwd=Path.cwd(), env=os.environ)
+            os.close(other)
+        self._fail_when_it_ends(errors)
         general = (
             types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)])
             if encoding
@@ -88,10 +101,27 @@ class Editor(LanguageClient):
         await self.initialize_async(params)
         self.initialized(types.InitializedParams())
 
+    def _fail_when_it_ends(self, errors: int) -> None:
+        """An answer of a server that has ended would never come."""
+        loop, session = asyncio.get_running_loop(), asyncio.current_task()
+
+        def read() -> None:
+            if said := os.read(errors, 1 << 16):
+                self.errors += said.decode()
+                return
+            loop.remove_reader(errors)
+            os.close(errors)
+            if not self._ending and session is not None:
+                session.cancel()
+
+        loop.add_reader(errors, read)
+
     async def end(self) -> None:
+        self._ending = True
         await self.shutdown_async(None)
         self.exit(None)
         await self.stop()  # type: ignore[no-untyped-call] # of pygls
+        assert self._program.wait(LIMIT_S) == 0
 
     def open(self, path: str, text: str | None = None) -> None:
         text = (self.root / path).read_text("utf-8") if text is None else text
@@ -141,10 +171,11 @@ def in_editor(
 
     async def session() -> None:
         editor = Editor(root)
-        await editor.start(encoding, folders)
         try:
+            await editor.start(encoding, folders)
             await use(editor)
-        finally:
-            await editor.end()
+        except asyncio.CancelledError:
+            raise AssertionError(f"the server has ended:\n{editor.errors}") from None
+        await editor.end()
 
     asyncio.run(session())
