@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import regex
+from gen.base import names, regex
 from gen.importers.slurm.expansion import Value, marked, sources
-from gen.importers.slurm.programs import LEFT_OUT, VARIABLE, Called, Step
+from gen.importers.slurm.programs import LEFT_OUT, STATUSES, VARIABLE, Called, Step
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from gen.importers.slurm.batch_commands import BatchCommands
 
 _LAST: Final = marked("$!")
+_FIRST: Final = names("%1 %% %+ %")
 _READS: Final = regex(r"\$\?|\bexit\b")
 
 
 def set_ids(reader: BatchCommands, node: Node) -> None:
-    """Set variables of the command to the process ids that an assignment gives to one of the script, or to items."""
+    """Set variables of the command to the process ids and statuses that an assignment gives to one of the script, or to
+    items.
+    """
     target = node.child_by_field_name("name")
     name = reader.text(target).partition("[")[0] if target is not None else ""
     value: Value = reader.variables.get(name, ())
@@ -41,15 +44,17 @@ def set_ids(reader: BatchCommands, node: Node) -> None:
 
 def _set_id(reader: BatchCommands, node: Node, name: str, value: str) -> str:
     key, name = name, re.sub(r"\W", "_", name)
-    if _LAST not in value or not name.isidentifier():
+    last = next((one for one in (_LAST, *STATUSES) if one in value), None)
+    if last is None or not name.isidentifier():
         return value
-    if value != _LAST or (name != key and name in reader.ids):
-        name = next(one for number in count() if (one := f"{name}_{number}") not in reader.ids)
-    reader.add(Step(text=f"{name}=$!", place=reader.place(node), sets=name))
+    if value != last or (name != key and name in reader.ids):
+        used = reader.ids | {one.sets for one in reader.steps}
+        name = next(one for number in count() if (one := f"{name}_{number}") not in used)
+    reader.add(Step(text=f"{name}={last[1:-1]}", place=reader.place(node), sets=name))
     reader.steps[-1] = replace(reader.steps[-1], exported={})
     reader.from_text.add(name)
-    reader.ids.add(name)
-    return value.replace(_LAST, marked(f"${name}"))
+    reader.ids |= {name} if last == _LAST else set()
+    return value.replace(last, marked(f"${name}"))
 
 
 def is_id(reader: BatchCommands, value: str) -> bool:
@@ -68,9 +73,15 @@ def _of_shell(reader: BatchCommands, words: Sequence[str]) -> bool:
     return all(some and {*VARIABLE.findall(" ".join(some))} <= names and "$(" not in some[0] for some in parts)
 
 
+def _with_ids(reader: BatchCommands, words: Sequence[str]) -> Iterator[str]:
+    """The words with the process id of the only program in the background in the place of its number."""
+    alone = len(_in_background(reader)) == 1 and reader.steps[_in_background(reader)[0]].background
+    return (_LAST if alone and one in _FIRST else one for one in words)
+
+
 def wait(reader: BatchCommands, called: Called) -> bool:
     """Wait for the programs in the background that the pod has."""
-    words = tuple(one for one in called.words if one != LEFT_OUT)
+    words = tuple(one for one in _with_ids(reader, called.words) if one != LEFT_OUT)
     behind, waited = _in_background(reader), len(words) - 1
     if not behind or (len(called.words) > 1 and not waited):
         return True
@@ -109,7 +120,7 @@ def with_plain_waits(steps: Sequence[Step]) -> list[Step]:
 
 def kill(reader: BatchCommands, called: Called) -> bool:
     """End programs in the background that the pod has."""
-    words = tuple(dict.fromkeys(one for one in called.words if one != LEFT_OUT))
+    words = tuple(dict.fromkeys(one for one in _with_ids(reader, called.words) if one != LEFT_OUT))
     ended = [one for one in words[1:] if not one.startswith("-")]
     if not _in_background(reader):
         return False

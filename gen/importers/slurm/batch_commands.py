@@ -15,7 +15,6 @@ from gen.importers.shell_script import READERS
 from gen.importers.slurm.apptainer import RUNSCRIPT, follow_instance, in_instance, of_container, of_environment, opened
 from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_program, without_brackets
 from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, source_text, sources
-from gen.importers.slurm.file_outputs import BatchFiles
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.lines import without_indentation
 from gen.importers.slurm.options import OF_SBATCH, options_of
@@ -33,6 +32,7 @@ from gen.importers.slurm.site import (
     other_job,
     shows_node,
 )
+from gen.importers.slurm.statuses import BatchStatuses
 from gen.job.launchers import BY_PROGRAM, base
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _of_processes(text: str) -> tuple[str, bool]:
     return _PID.sub(lambda one: one[0] if one[1] or one[0][:2] == "$(" else f"${{{RUN_ID}}}", text), True
 
 
-class BatchCommands(BatchFiles):
+class BatchCommands(BatchStatuses):
     """Follows commands by their words. A subclass follows the constructs of the shell."""
 
     def __init__(self, constants: Mapping[str, str], *, in_task: bool) -> None:
@@ -88,6 +88,7 @@ class BatchCommands(BatchFiles):
         self.looked_up = set[str]()  # programs whose paths it asks for with `which`
         self.checks: list[tuple[DroppedPart, int, str]] = []
         """Checks of a status, with the number of programs before each, and `exit` or `true` of one that starts none."""
+        self.deciding_checks = set[DroppedPart]()  # those that decide about other commands
         self.ends_with_status = False  # whether `exit` has that of a program
         self.needed_values = list[str]()  # names without which it ends
         self.log_folders: set[str] = set()
@@ -116,6 +117,7 @@ class BatchCommands(BatchFiles):
         self.variables = {name: value for name, value in self.variables.items() if name != "$" or not is_pid}
         self.variables |= self.counted
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
+        self.note_argument("".join(words[:1]))
         if words and words[0] in READERS:
             line = read_values(self, node, words, dict(own).get("IFS", " \t\n"))
             if line:
@@ -127,16 +129,17 @@ class BatchCommands(BatchFiles):
         elif self.has_input(node) and self.starts_program(node.parent or node):
             self.as_it_is(node)
         elif words:
-            self.run(self.place(node), words, tuple(own))
+            self.run(self.place(node), self.with_statuses(words, node), tuple(own))
 
     def _exit_with(self, node: Node, name: str) -> None:
         """End the pod with the status that a variable has, if it is not that of the last program."""
-        after = self.status_of.get(name, 0) if name in self.statuses else 0
+        after = self.status_of.get(name, 0) if name in self.statuses | self.of_shell_statuses else 0
         self.ends_with_status = self.ends_with_status or name in self.statuses
         between, place = after > 0 and any(not one.sets for one in self.steps[after:]), self.place(node)
-        if not between and name not in self.kept | self.from_text:
+        of_last = name in self.of_shell_statuses and self.status_of.get(name, 0) > 0
+        if not between and (name not in self.kept | self.from_text or of_last):
             return
-        if between:
+        if between and not of_last:
             is_piped = "|" in self.steps[after - 1].text and f"{name}=${{PIPESTATUS" in self.source.replace('"', "")
             made = "${PIPESTATUS[0]}" if is_piped else "$?"
             self.steps.insert(after, Step(text=f"{name}={made}", place=place, sets=name))
@@ -201,6 +204,7 @@ class BatchCommands(BatchFiles):
 
     def as_it_is(self, node: Node) -> None:
         """A construct of the shell as a step, after the functions that it calls."""
+        before = len(self.steps)
         called = [*map(self.text, nodes_below(node, "command_name"))]
         for one in called:
             self.keep_function(one)
@@ -212,6 +216,7 @@ class BatchCommands(BatchFiles):
         text = text if re.search(r"'|<<|\\\"", text) else _QUOTED_START.sub(r"\1", text)
         text = re.sub(r"(?<!;);(?=\n\s*(?:elif|else|fi|done|esac)\b)", "", text)
         self.assign_before(text, self.place(node))
+        text = self.behind_lines(node, text, before)
         self.add(Step(text=text, place=self.place(node)))
 
     def parameter(self, text: str) -> Value:
@@ -381,6 +386,7 @@ class BatchCommands(BatchFiles):
     def absorb(self, inner: BatchCommands) -> None:
         """Take over what another part of the script needs and lacks, without its steps."""
         self.left += inner.left
+        self.take_statuses(inner)
         self.secrets |= inner.secrets
         self.images += inner.images
         self.copies |= inner.copies

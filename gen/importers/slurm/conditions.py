@@ -52,6 +52,7 @@ _OF_WALK: Final = (
     *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "entered"),
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
     *("outputs", "once", "never", "untaken", "cut", "unclear", "ended", "functions", "of_outputs", "of_shell"),
+    *("of_program", "succeeds", "of_shell_statuses"),
 )
 """Attributes of a reader that a part of the script changes."""
 _JOINS: Final = regex(r"IFS=(['\"]?)(.?)\1\s*(?:;|&&)\s*echo\s+\"\$\{(\w+)\[\*\]\}\"")

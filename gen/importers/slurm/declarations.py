@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+def _set_for_shell(reader: BatchCommands, node: Node) -> None:
+    """Set variables of the command to the process ids and statuses that only the shell of the pod knows."""
+    before = len(reader.steps)
+    set_ids(reader, node)
+    reader.set_status(node, before)
+
+
 def assign(reader: BatchCommands, node: Node) -> None:
     """Follow an assignment. A program starts once in the pod, too, if the script uses its output several times."""
     if _changes_array_of_shell(reader, node):
         reader.as_it_is(node)
         return
     name, value = reader.assign_node(node) or ("", "")
-    set_ids(reader, node)
+    _set_for_shell(reader, node)
     if name == "IFS":
         text = reader.text(node) if is_known(value) else "unset IFS"
         reader.add(Step(text=text, place=reader.place(node), sets=name))
@@ -79,7 +86,7 @@ def declare(reader: BatchCommands, node: Node) -> None:
             reader.hidden.setdefault(name, reader.variables.get(name))
         made = reader.assign_node(child) if child is not None and assigns else None
         if child is not None and assigns:
-            set_ids(reader, child)
+            _set_for_shell(reader, child)
         _note_type(reader, name, switches if assigns else switches.replace("i", ""))
         reader.fixed |= {name} if fixes else set()
         if exports:

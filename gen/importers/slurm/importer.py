@@ -45,7 +45,7 @@ from gen.importers.slurm.refusals import (
     report_template,
     report_unread,
 )
-from gen.importers.slurm.script import BatchScript
+from gen.importers.slurm.script import BatchScript, follow_script
 from gen.importers.slurm.site import (
     TEMPLATE,
     Layout,
@@ -64,7 +64,7 @@ from gen.importers.slurm.srun import (
 )
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.traps import name_last_checks, with_traps
+from gen.importers.slurm.traps import with_traps
 from gen.importers.slurm.written_files import WrittenFiles, carry_files
 from gen.kubernetes.objects import Body
 
@@ -133,14 +133,17 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     draft = named_draft(given, namespace, named, stem, found)
     body = with_given_values("\n".join(text.split("\n")[start:]), values, {*hidden, *unfinished})
     known = constants(draft.name, layout_of(options, as_sweep=as_sweep), {**exported_by(options), **values})
-    script = BatchScript(given.file, known, first_line=start + 1)
-    script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
-    script.log_folders = {posixpath.dirname(one.value) for one in options if one.name in ("output", "error")}
-    script.origin = values.get("PWD", START) if all(one.name != "chdir" for one in options) else START
-    script.volumes = site.paths.keys()
-    script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
-    script.follow(body)
-    name_last_checks(script)
+
+    def reader() -> BatchScript:
+        script = BatchScript(given.file, known, first_line=start + 1)
+        script.logs = log_files(draft.name, (one.value for one in options if one.name in ("output", "error")))
+        script.log_folders = {posixpath.dirname(one.value) for one in options if one.name in ("output", "error")}
+        script.origin = values.get("PWD", START) if all(one.name != "chdir" for one in options) else START
+        script.volumes = site.paths.keys()
+        script.stops = re.match(r"#!\S*sh\s+-\w*e", text) is not None
+        return script
+
+    script = follow_script(reader, body)
     _ignored_options(draft, text, start)
     script.secrets |= {name: (value, place) for name, value in hidden.items()}
     if gives_up(script, found, lacking):
@@ -184,6 +187,9 @@ def _translate(
     ranks = partial(processes.of_tasks, of_script.nodes, by_mpi=by_mpi)
     runs, of_step = steps.runs_of(script, ranks, of_script, draft.found)
     runs = _with_written(draft, script, runs)
+    for place in dict.fromkeys(script.status_arguments):
+        message = "a program has the status of another one among its arguments, and it counts as 0"
+        draft.cannot_run(place, message, "read the status in the program itself, or write both into `command`")
     of_step = processes.of_training(of_step, runs, of_script)
     script.container_words = container_words(script)
     layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
@@ -234,7 +240,11 @@ def _set_command(
     text = steps.text_of_command(lines)
     _array(draft, layout, text)
     _requeue(draft, {one.name: one for one in options})
-    bash = any(shells.needs_bash(one.text, steps.parts_of(one)) or shells.starts_unknown(script, one) for one in runs)
+    bash = any(
+        shells.needs_bash(one.text or " ".join(one.words[:2]), steps.parts_of(one))
+        or shells.starts_unknown(script, one)
+        for one in runs
+    )
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
     draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
     return runs, text

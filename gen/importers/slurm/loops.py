@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from gen.base import names, regex
 from gen.base.shell_script import nodes_below
 from gen.importers.slurm.background import is_id
@@ -22,6 +24,7 @@ _WRITES: Final = regex(r"(?<![\d&])>+\s*(?!/dev/|&)")
 _SHIFTS: Final = regex(r"\bshift\b|\bset\s+--")
 _LEAVES: Final = regex(r"(?:^|[\s;&|{(])(break|continue|return)(?=[\s;&|})]|$)")
 LOOPS: Final = frozenset({"for_statement", "while_statement", "c_style_for_statement"})
+_READS_STATUS: Final = regex(r"\|\||&&|\$\?|\b(?:if|while|until|case)\b")
 _MOST_TURNS: Final = 64
 _MOST_COPIES: Final = 8  # of programs in a loop that the shell of a pod can run
 
@@ -68,11 +71,9 @@ class BatchLoops(BatchCommands):
             self.leave(node, "the loop of `select`", "a pod has no terminal", "write the choice into the script")
             return
         items = [*self.nodes] if items == [NODES] else items
+        self.note_status(node.children_by_field_name("value"), node)
         if items and all(is_id(self, one) for one in items):
-            self.run(self.place(node), ["wait", *items])
-            if "||" in self.text(body):
-                hint = "write the loop into `command`, with the numbers of its programs"
-                self.leave(node, "the status of programs in the background", "the pod waits for all programs", hint)
+            self._wait(node, body, items)
             return
         plain = all(one in (ADDRESS, NODES) or (is_known(one) and not re.search(r"[{*]", one)) for one in items)
         if not plain or len(items) > _MOST_TURNS or self.waits(node):
@@ -91,6 +92,16 @@ class BatchLoops(BatchCommands):
             self.restore({**state, "cut": None})
             self.undecided(node)
 
+    def _wait(self, node: Node, body: Node, items: list[str]) -> None:
+        """Wait for programs in the background; the loop stays if their status decides about something."""
+        text, started = self.text(body), sum(one.starts_in_background for one in self.steps)
+        if _READS_STATUS.search(text) and self.decides(body):
+            self.undecided(node)
+            return
+        self.run(self.place(node), ["wait", *items])
+        if "||" in text and len(items) == started and self.steps[-1].words[:1] == ("wait",):
+            self.steps[-1] = replace(self.steps[-1], words=("wait",))  # its status is 0
+
     def follow_while(self, node: Node) -> None:
         """Follow the turns of a loop whose condition is known in each."""
         condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
@@ -108,6 +119,7 @@ class BatchLoops(BatchCommands):
             self.leave(node, f"the loop `{text.splitlines()[0][:60]}`", "gen does not follow `getopt`", hint)
         elif known is not False and (self.arguments or not re.match(r".*(?:getopt|\$#)", text)):
             self.undecided(node)
+        self.note_status([] if condition is None else [condition], node)
 
     def follow_counting(self, node: Node) -> None:
         """`for ((i = 0; i < 2; i++))`."""
@@ -123,6 +135,7 @@ class BatchLoops(BatchCommands):
     def follow_case(self, node: Node) -> None:
         """Follow the branch of a known value."""
         self.decided_by = frozenset()
+        self.note_status(node.children_by_field_name("value")[:1], node)
         branch = self.branch_of_case(node)
         if not branch and self.decided_by and self.starts_program(node):
             items = (one for item in node.named_children for one in item.children_by_field_name("value"))

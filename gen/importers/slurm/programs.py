@@ -91,6 +91,8 @@ SCRIPT: Final = ".slurm_script"
 
 
 STATUS: Final = "status "
+STATUSES: Final = (marked("$?"), marked("${PIPESTATUS[0]}"))
+"""The status of the program in front, or of the first one of its pipe."""
 LEFT_OUT: Final = marked("")
 """The process id of a program in the background that the job does not have."""
 

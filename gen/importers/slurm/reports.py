@@ -177,8 +177,13 @@ def unknown(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> dict[s
         words = (_OF_ITSELF.sub("", word) if run.words[:1] == ("mpirun",) else word for word in run.words)
         outputs = [part.replace(r"\$", "") for word in words for part in sources(word)]
         texts = [*map(expanded_part, (*outputs, without_escaped(run.text)))]
-        texts += run.words[1:2] if run.words[:1] == ("trap",) else map(_without_own, _texts_of_shells(run.words))
-        known |= {*assigned_in(run.text), *(map(str, range(10)) if run.text.startswith("set -- ") else ())}
+        of_trap = run.words[1:2] if run.words[:1] == ("trap",) else ()
+        texts += of_trap or map(_without_own, _texts_of_shells(run.words))
+        known |= {
+            *assigned_in(run.text),
+            *assigned_in("".join(of_trap)),
+            *(map(str, range(10)) if run.text.startswith("set -- ") else ()),
+        }
         for name in (name for text in texts for name in VARIABLE.findall(text)):
             is_known = name in known and not (run.words and name in script.early - (GIVEN - OF_KIND))
             if not is_known and not (run.text and name in of_shell):

@@ -29,7 +29,7 @@ from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
-from gen.importers.slurm.traps import check_status, end_behind, follow_second, keeps_check
+from gen.importers.slurm.traps import check_status, end_behind, follow_second, keeps_check, name_last_checks
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word, name_folder
 
@@ -108,6 +108,7 @@ class BatchScript(BatchLoops):
                 continue
             if node.type == "&":
                 self.variables["!"] = marked("$!") if len(self.steps) > before else LEFT_OUT
+                self.of_program, self.succeeds = False, True
             if node.type == "&" and len(self.steps) > before:
                 self.steps[-1] = replace(self.steps[-1], background=True)
                 self.steps[before:] = in_shell(self.steps[before:], self.steps[-1].stops, in_background=True)
@@ -115,10 +116,12 @@ class BatchScript(BatchLoops):
                 is_in_background = node.next_sibling is not None and node.next_sibling.type == "&"
                 self.assign_for_calls([node] * is_in_background)
                 before = len(self.steps)
+                self.of_inner = None
                 if (text := self.text(node)).startswith("-"):
                     what = f"`{text.split()[0][:60]}` is not a program, and the line before it ends without `\\`"
                     self._refuse(self.place(node), what)
                 (partial(self._subshell, whole=True) if is_in_background else self._statement)(node)
+                self.follow_status(node, before)
 
     def _statement(self, node: Node) -> None:
         self._visits += 1
@@ -129,7 +132,7 @@ class BatchScript(BatchLoops):
         self.at = self.place(node)
         try:
             if node.type == "compound_statement" and self.text(node).startswith("(("):
-                self.calculate(self.text(node)[2:-2])
+                self.follow_numbers(node)
             elif node.type in _BLOCKS:
                 self.follow_block(node.children)
             elif (follow := self._followers.get(node.type)) is not None:
@@ -169,6 +172,7 @@ class BatchScript(BatchLoops):
         inner.exported, inner.folder, inner.entered = {**self.exported}, self.folder, replace(self.entered, at=-1)
         inner.indexed, inner.from_text, inner.logs, inner.is_inner = self.indexed, self.from_text, self.logs, True
         inner.share(self)
+        inner.keeps_statuses = self.keeps_statuses
         return inner
 
     def _redirected(self, node: Node) -> None:
@@ -212,9 +216,14 @@ class BatchScript(BatchLoops):
             self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
         elif files and is_silent(program):
             now, self.variables = self.variables, variables  # which its words can count
-            line = written_line(self.words(with_braces(self.text(body)))) if body.type == "command" else None
-            self.note_written(node, self.output_file(node), line)
+            self._write(node, body)
             self.variables = now
+
+    def _write(self, node: Node, body: Node) -> None:
+        """Note the line that `echo` and the like write into a file."""
+        words = self.words(with_braces(self.text(body))) if body.type == "command" else []
+        if not self.writes_status(node, output := self.output_file(node), words):
+            self.note_written(node, output, written_line(words) if words else None)
 
     def _keep(self, node: Node, body: Node, program: str) -> None:
         """A program as it is, with the file that it makes, or a loop with its input."""
@@ -257,7 +266,7 @@ class BatchScript(BatchLoops):
         self.note_cases(parts[-1])
         self.assumed, self.decided_by = "", frozenset()
         known = self.holds(parts[0])
-        check_status(self, parts[0])
+        check_status(self, parts[0], node)
         if sign == "||" and known is None and not (self.assumed or self.decided_by) and self.sets_one(parts[0]):
             self._statement(parts[0])
             return
@@ -275,7 +284,7 @@ class BatchScript(BatchLoops):
         sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])
         if falls_back and stays and not sets:
             self.as_it_is(node)
-        elif known is None and (sets or parts[0].type in ("test_command", "negated_command")):
+        elif known is None and (sets or self.is_test(parts[0]) or parts[0].type == "negated_command"):
             self.undecided(node)
         elif known is None:
             self._of_program(parts, sign)
@@ -322,7 +331,7 @@ class BatchScript(BatchLoops):
             if known is None:
                 self.undecided(node)
             elif conditions:
-                check_status(self, conditions[0])
+                check_status(self, conditions[0], node)
             decides = self.assumed or (self.decided_by and conditions)
             last = [one for one in parts if one.is_named][-1]
             if decides and known is not None and not (known and self.end_in(last)):
@@ -347,3 +356,21 @@ class BatchScript(BatchLoops):
         if condition is not None and self.ended is not None:
             self.assumed, self.decided_by = decided
             self.end_at(condition, before, variables)
+
+
+def follow_script(make: Callable[[], BatchScript], body: str) -> BatchScript:
+    """Follow a script, and again with the statuses of its programs in the command if more than short checks read them,
+    as far as this can be followed.
+    """
+    first = make().follow(body)
+    name_last_checks(first)
+    if not first.needs_statuses or first.unreadable is not None:
+        return first
+    again = make()
+    again.keeps_statuses = True
+    again.follow(body)
+    name_last_checks(again)
+    if again.unreadable is None and again.cut is None:
+        return again
+    first.name_statuses()
+    return first

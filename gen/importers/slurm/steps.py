@@ -74,7 +74,7 @@ RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 GIVEN: Final = OF_KIND | names(
     "JOB_COMPLETION_INDEX HOSTNAME OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK "
     "OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_LOCAL_SIZE OMPI_COMM_WORLD_NODE_RANK TASK_COUNT PATH LD_LIBRARY_PATH ? ! "
-    "SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
+    "PIPESTATUS SECONDS RANDOM BASHPID UID PWD OLDPWD SUBMIT_DIR"
 )
 _CALCULATED: Final = regex(r"\$\(\(((?:[^$`]|\$(?!\())*)\)\)")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
@@ -180,7 +180,23 @@ def _ended(last: Step, of_srun: Step) -> Step:
 def _in_tasks(
     script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str], *, joined: bool
 ) -> list[Step]:
-    """What each task does, with the environment of the batch part."""
+    """What each task does, with the environment of the batch part. A single one can keep the status of its programs."""
+    task = _read_task(script, step, words, constants)
+    if task.needs_statuses and {constants.get("SLURM_NNODES"), constants.get("SLURM_NTASKS")} == {"1"}:
+        again = _read_task(script, step, words, constants, keeps_statuses=True)
+        task = task if again.unreadable is not None or again.cut is not None else again
+    if not task.keeps_statuses:
+        task.name_statuses()
+    script.absorb(task)
+    for one in task.steps[:1]:
+        entered = replace(one.entered, joins=one.entered.joins or step.entered.joins)
+        task.steps[0] = replace(one, joined=joined, entered=entered)
+    return task.steps
+
+
+def _read_task(
+    script: BatchScript, step: Step, words: list[str], constants: Mapping[str, str], *, keeps_statuses: bool = False
+) -> BatchScript:
     task = BatchScript(script.file, {**script.constants, **constants}, first_line=script.first_line, in_task=True)
     of_pod = {name: value for name, value in (("MASTER_ADDR", ADDRESS), ("MASTER_PORT", PORT)) if name in step.exported}
     task.variables = {**step.exported, **of_pod, **dict(step.assigned)}
@@ -189,12 +205,9 @@ def _in_tasks(
     task.share(script)
     task.in_image = any(one.startswith("--container-") for one in step.options)
     task.kept, task.source = task.kept | script.from_text, script.source
-    task.run(step.place, words, step.assigned)
-    script.absorb(task)
-    for one in task.steps[:1]:
-        entered = replace(one.entered, joins=one.entered.joins or step.entered.joins)
-        task.steps[0] = replace(one, joined=joined, entered=entered)
-    return task.steps
+    task.keeps_statuses = keeps_statuses
+    task.run(step.place, [*words], step.assigned)
+    return task
 
 
 def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run:

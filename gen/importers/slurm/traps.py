@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
 from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import is_known, marked
+from gen.importers.slurm.expansion import is_known, marked, shown
 from gen.importers.slurm.programs import (
     BETWEEN,
     SUBMITTED,
@@ -91,6 +92,8 @@ def follow_trap(reader: BatchCommands, called: Called) -> bool:
     words, what = called.words, f"`trap {cut(''.join(called.words[1:2]))}`"
     if not words[2:] or words[1] == "-":
         pass
+    elif "ERR" in words[2:] and "EXIT" not in words[2:]:
+        _follow_errors(reader, called, what)
     elif not {"EXIT", "0"} & {*words[2:]}:
         reader.drop(called, what, "a pod gets SIGTERM at its end", "save checkpoints on SIGTERM")
     elif why := _lost_trap(reader, words[1]):
@@ -101,6 +104,19 @@ def follow_trap(reader: BatchCommands, called: Called) -> bool:
     else:
         reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))
     return True
+
+
+def _follow_errors(reader: BatchCommands, called: Called, what: str) -> None:
+    """`trap … ERR`, which bash runs after each program that fails, other than those of functions."""
+    text, in_functions = called.words[1], any(map(reader.starts_program, reader.functions.values()))
+    if not (re.search(r"\bexit\b", reader.with_ends(text)) or reader.is_program(text)):
+        reader.drop(called, what, "it only says that a program has failed", "read the logs with `gen logs`")
+    elif reader.is_inner or in_functions:
+        why, hint = "after a program that fails, the pod starts the next one", "write `|| exit 1` behind each program"
+        reader.drop(called, what, why, hint)
+    else:
+        line = f"trap {shown(_for_later(reader, text, called.place))} {' '.join(called.words[2:])}"
+        reader.add(Step(text=line, place=called.place))
 
 
 def _in_folder(text: str, folder: str, now: str) -> str:
@@ -129,15 +145,16 @@ _STATUS: Final = r"\$\?|\$\{PIPESTATUS\[0\]\}"
 _OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
 """A variable with the status of a program."""
 _IF_FAILED: Final = regex(
-    rf"if\s+(?:\[{{1,2}}\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0\s+\]{{1,2}}|\(\(\s*(\$\?|\$?\w+)\s*!=\s*0\s*\)\))"
+    rf"if\s+(?:(?:\[{{1,2}}|test)\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0(?:\s+\]{{1,2}})?"
+    r"|\(\(\s*(\$\?|\$?\w+)\s*(?:(?:!=|>)\s*0\s*)?\)\))"
     r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*(?:>&2\s*)?[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
 )
 
 
 _SHORT: Final = regex(
-    r"(\[{1,2}\s[^][]*\s\]{1,2}|\(\([^()]*\)\))\s*(&&|\|\|)\s*(?:\{\s+((?:[^{}]|\$\{\w+\})*?)\s*;?\s*\}|(exit\b[^;&|]*))"
+    r"(\[{1,2}\s[^][]*\s\]{1,2}|\(\([^()]*\)\)|test\s[^;&|]*?)\s*(&&|\|\|)\s*(?:\{\s+((?:[^{}]|\$\{\w+\})*?)\s*;?\s*\}|(exit\b[^;&|]*))"
 )
-_SUCCEEDS: Final = regex(r"\s(?:-eq|==?)\s+0(?=\s)")
+_SUCCEEDS: Final = regex(r"\s*(?:\s-eq|==?)\s*0(?=[\s)]|$)")
 
 
 def _in_full(text: str) -> str:
@@ -145,7 +162,7 @@ def _in_full(text: str) -> str:
     match = _SHORT.fullmatch(text)
     if match is None:
         return text
-    condition, fails = (match[1], 1) if match[2] == "&&" else _SUCCEEDS.subn(" -ne 0", match[1])
+    condition, fails = (match[1], 1) if match[2] == "&&" else _SUCCEEDS.subn(" != 0", match[1])
     return f"if {condition}; then {match[3] or match[4]}; fi" if fails == 1 else ""
 
 
@@ -171,8 +188,9 @@ def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
     if name and (before is None or status is None or status[1] != name):
         return False
     before = reader.before_one(before, "comment") if name and before is not None else before
-    is_part = "PIPESTATUS" in text and "|" in f"{reader.steps[-1].text}{reader.steps[-1].output[0]}"
-    return before is not None and not is_part and reader.place(before) == reader.steps[-1].place
+    last = reader.steps[reader.of_last_program()]
+    is_part = "PIPESTATUS" in text and "|" in f"{last.text}{last.output[0]}"
+    return before is not None and not is_part and reader.place(before) == last.place
 
 
 _SEARCHES: Final = regex(r"(?:!\s*)?[ef]?grep\s[^;&|<\n]*")
@@ -188,7 +206,11 @@ def keeps_check(reader: BatchCommands, node: Node) -> bool:
     """
     end, name = end_of_check(reader.with_ends(reader.text(node)))
     if end and reader.steps and is_of_last(reader, node, name):
-        reader.steps[-1] = replace(reader.steps[-1], otherwise=end)
+        at = reader.of_last_program()
+        reader.steps[at] = replace(reader.steps[at], otherwise=end)
+        if name:  # it is 0 behind this
+            reader.statuses.discard(name)
+            reader.variables[name] = "0"
         return True
     condition = node.child_by_field_name("condition") or node.named_children[0]
     text, called = reader.text(condition), {*map(reader.text, nodes_below(node, "command_name"))}
@@ -205,11 +227,13 @@ def keeps_check(reader: BatchCommands, node: Node) -> bool:
 _LEAVES: Final = regex(r"\b(?:exit|return|break|continue)\b|(?<![\w$])[A-Za-z_]\w*\+?=")
 
 
-def check_status(reader: BatchCommands, condition: Node) -> None:
+def check_status(reader: BatchCommands, condition: Node, around: Node) -> None:
     """Name a condition about the status of a program, after which the pod goes on, or the other jobs that it starts."""
     check = reader.text(condition)
-    reads = "$?" in check or any(uses_of(name, check) for name in reader.statuses if name.isidentifier())
-    if not reads or not reader.steps or condition.type != "test_command":
+    if not reader.reads_status(check) or not reader.steps:
+        return
+    if condition.type != "test_command":
+        reader.note_status([condition], around)
         return
     whole = condition.parent.parent if condition.parent and condition.parent.type == "elif_clause" else condition.parent
     submits = whole is not None and SUBMITS in map(reader.text, nodes_below(whole, "command_name"))
@@ -217,6 +241,8 @@ def check_status(reader: BatchCommands, condition: Node) -> None:
         reader.name_setup(whole)
         if not _LEAVES.search(reader.text(whole).replace(check, "")):
             return
+    if reader.keeps_statuses and reader.decides(around):
+        return  # the command has it
     name = next((one for one in reader.statuses if one.isidentifier() and uses_of(one, check)), "")
     of = reader.steps[min(reader.status_of.get(name, len(reader.steps)), len(reader.steps)) - 1]
     if of.stops and not of.otherwise:
@@ -226,6 +252,7 @@ def check_status(reader: BatchCommands, condition: Node) -> None:
     ends = whole is not None and _FAILS.search(reader.text(whole)) is not None
     acts = whole is not None and reader.starts_program(whole)
     reader.checks.append((reader.left[-1], len(reader.steps), "" if acts else "exit" if ends else "true"))
+    reader.deciding_checks |= {reader.left[-1]} if reader.decides(around) else set()
 
 
 _FAILS: Final = regex(r"\bexit\s+(?:[1-9]|\"?\$)")
@@ -235,11 +262,13 @@ def name_last_checks(reader: BatchCommands) -> None:
     """Name what a check of the last program means at the end of the script, which a pod ends with the same status."""
     for part, number, end in reader.checks:
         if part not in reader.left or number < len(reader.steps):
+            reader.needs_statuses |= part in reader.deciding_checks and part in reader.left
             continue
         at = reader.left.index(part)
         if end == "exit" or (end and reader.ends_with_status):
             del reader.left[at]
             continue
+        reader.needs_statuses |= part in reader.deciding_checks
         hint = "write `|| true` behind the program, if the run does without it" if end else "write it into `command`"
         why = "the script does not end with the error of the program, and the pod does"
         reader.left[at] = replace(part, why=why, hint=hint)
