@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from gen.base import Location
+from msgspec.structs import replace
+
+from gen.base import Location, regex
 from gen.importers.slurm.functions import BatchFunctions
 
 if TYPE_CHECKING:
@@ -51,11 +53,44 @@ class BatchFiles(BatchFunctions):
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
         sign, path = output[0].removeprefix("&"), output[1]
-        if path in self.of_pod:
+        if path in self.of_pod or self._is_of_only_pod(node, path, line):
+            self.of_pod.setdefault(path, self.place(node))
             self.as_it_is(node)
+            self.steps[-1] = replace(self.steps[-1], writes=path)
             return
         if sign == ">>" and path in self.files and line is not None:
             self.files[path] = self.files[path][0] + line, self.place(node)
         elif path:
             old = self.written.get(path, ("", self.place(node)))[0] if sign == ">>" else ""
-            self.written[path] = None if line is None or old is None else old + line, self.place(node)
+            unknown = line is None or old is None or (sign == ">>" and self._is_on_volume(path))
+            self.written[path] = None if unknown else f"{old}{line}", self.place(node)
+
+    def _is_on_volume(self, path: str) -> bool:
+        """Whether a file is in a folder of a volume of the site, which keeps what is in it."""
+        return any(path.startswith(f"{one.rstrip('/')}/") for one in self.volumes)
+
+    def _is_of_only_pod(self, node: Node, path: str, line: str | None) -> bool:
+        """Whether the only pod of a job writes a line, because only it knows the text or the file."""
+        tasks = {self.constants.get(one, "1") for one in ("SLURM_NNODES", "SLURM_NTASKS")}
+        other = path in self.files or path in self.written or not path or self.in_task or tasks != {"1"}
+        if other or (line is not None and not self._is_on_volume(path)):
+            return False
+        return not _NAMES_NODES.search(self.residual(self.text(node)))
+
+    def writes_all(self, node: Node) -> bool:
+        """Follow `exec` without a program, which redirects the output of all programs behind it. False for others."""
+        text = self.text(node)
+        if re.match(r"exec\s+[^\w\s-]", text) is None:
+            return False
+        path = next((one.strip("\"'") for one in _OF_TEE.findall(text)), "") or self.output_file(node)[1]
+        tasks = {self.constants.get(one, "1") for one in ("SLURM_NNODES", "SLURM_NTASKS")}
+        if path and tasks == {"1"} and self.is_read(path, node.end_byte):
+            self.as_it_is(node)
+        elif path:
+            hint = "read the logs with `gen logs`, or redirect the output in `command`"
+            self.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
+        return True
+
+
+_NAMES_NODES: Final = regex(r"\$\{?(?:MASTER_ADDR|SLURM_(?:JOB_)?NODELIST)\b")
+_OF_TEE: Final = regex(r">\s*>\(\s*tee\s+(?:-\S+\s+)*([^\s|)]+)")

@@ -143,6 +143,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """The file that it reads."""
     makes: str = ""
     """The file in the working directory that its text writes, which no program may need."""
+    writes: str = ""
+    """The file to which its text adds lines, and nothing else."""
     output: tuple[str, str] = ("", "")
     """`>` or `>>`, with `&` if it writes its errors, too, and the file."""
     otherwise: str = ""

@@ -180,7 +180,7 @@ class BatchScript(BatchLoops):
         heredoc = next((one for one in node.children if one.type == "heredoc_redirect"), None)
         if heredoc is not None:
             follow_heredoc(self, node, body, heredoc)
-        if heredoc is not None or body is None:
+        if heredoc is not None or body is None or self.writes_all(node):
             return
         program = next(iter(self.text(body.child_by_field_name("name") or body).split()), "")
         signs = {one.type for redirect in node.children for one in redirect.children if not one.is_named}

@@ -35,6 +35,7 @@ def _names(texts: Iterable[str], path: str) -> bool:
     )
 
 
+_OF_BATCH_PART: Final = ("gen writes no files of the batch part", "write it as a file in `files`, or in `command`")
 _LISTS_NODES: Final = regex(r"\bscontrol\s+show\s+hostnames?\b")
 
 
@@ -82,6 +83,10 @@ class WrittenFiles:
                 self._drop(step.place, what, why, "write it in `command`, if you need it")
                 made[-1:] = [replace(one, joined=False) for one in made[-1:]]
                 continue
+            if step.writes and not _names(texts, step.writes):
+                self._drop(step.place, f"the file `{cut(source_text(step.writes))}`", *_OF_BATCH_PART)
+                made[-1:] = [replace(one, joined=False) for one in made[-1:]]
+                continue
             is_log = step.output[1] and not _names(texts, step.output[1])
             if is_log and any(_LISTS_NODES.search(one) for one in step.words[1:]):
                 what, hint = f"the list of nodes of `{cut(step.words[0])}`", "remove it: the launchers have the hosts"
@@ -98,11 +103,11 @@ class WrittenFiles:
             texts += self._texts(step)
         made = needed_steps(made[::-1], self._words_of)
         texts = [text for one in made for text in self._texts(one)]
-        hint = "write it as a file in `files`, or in `command`"
+        why, hint = _OF_BATCH_PART
         for path, (content, place) in self._written.items():
             name = cut(source_text(path))
             if not _names(texts, path):
-                self._drop(place, f"the file `{name}`", "gen writes no files of the batch part", hint)
+                self._drop(place, f"the file `{name}`", why, hint)
             elif content is None:
                 self.missing.append((place, f"no pod has the file `{name}`, which the script writes here", hint))
             else:

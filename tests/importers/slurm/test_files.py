@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gen.base.findings import Findings
-from gen.importers import IMPORTERS, ImportInput
+from gen.importers import IMPORTERS, ImportedJob, ImportInput
 from tests.cases import for_each
 from tests.importers.slurm.test_slurm import BASH, job, read, script
 from tests.importers.slurm.test_steps import command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 NODE = ("-N 1", "--gres=gpu:1")
 HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\npython a.py"
@@ -25,6 +28,7 @@ HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\n
         ),
         ("cat > b <<E\na\nE\necho c >> b\npython a.py b", "python a.py /etc/job/b", {"b": "a\nc\n"}),
         ("python b.py > c.json\npython a.py c.json > log", "python b.py > c.json\npython a.py c.json", {}),
+        ("echo $(curl x) > b\npython a.py b", "echo $(curl x) > b\npython a.py b", {}),
         ("srun python b.py >> d/c 2>&1\npython a.py --in=d/c", "python b.py >> d/c 2>&1\npython a.py --in=d/c", {}),
         ("cat b* > all\npython a.py all", "cat b* > all\npython a.py all", {}),
         ("sed s/a/b/ c > d\npython a.py", "sed s/a/b/ c > d\npython a.py", {}),
@@ -63,6 +67,54 @@ def test_programs_have_the_files_that_they_read(body: str, command: str, files: 
 def test_files_have_the_texts_of_here_documents(written: str, text: str) -> None:
     body = f"HOME_OF=/h\n{written}\npython a.py b"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["files"]["/etc/job/b"] == text
+
+
+def on_data(text: str) -> tuple[Sequence[ImportedJob], Sequence[Any]]:
+    """The job of a script for a site with the volume `/data`, and the findings."""
+    site, found = ("site.yaml", b"paths: {/data: data}\n"), Findings()
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", site=site)
+    return IMPORTERS["slurm"]().read(given, found), found.items
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("echo x >> /data/t\npython a.py /data/t", None),
+        ("echo x > /data/t\npython a.py /data/t", None),
+        ('V=$(cat /data/m)\necho "$V" > /data/t\npython a.py /data/t', None),
+        ('V=$(cat /data/m)\nprintf "%s-\\n" "$V" > t\npython a.py t', None),
+        ("F=/data/t\necho $(hostname) >> $F\npython a.py $F", "echo $(hostname) >> /data/t\npython a.py /data/t"),
+        ("echo x >> /data/t\npython a.py", "python a.py"),
+        ("exec > /data/log 2>&1\npython a.py\npython b.py /data/log", None),
+        ("exec > /data/log 2>&1\npython a.py", "python a.py"),
+    ],
+)
+def test_the_only_pod_writes_what_a_later_program_reads_on_a_volume(body: str, expected: str | None) -> None:
+    (made,), _ = on_data(script(*NODE, body=body, interpreter=BASH))
+    fields = made.fields
+    assert (fields["command"], fields.get("files")) == (expected or body, None)
+
+
+def test_the_only_pod_redirects_all_outputs_to_a_file_that_a_program_reads() -> None:
+    body = "exec > >(tee /data/log) 2>&1\npython a.py\npython b.py /data/log"
+    assert job(script(*NODE, body=body, interpreter=BASH)).fields["command"] == ["bash", "-c", body]
+
+
+@for_each(
+    ("options", "body", "message"),
+    [
+        (
+            NODE,
+            "exec &> a.log\npython a.py",
+            "the redirection of the output is not carried: the cluster keeps the logs",
+        ),
+        (("-N 2",), "echo x >> /data/t\nsrun python a.py /data/t", "no pod has the file `/data/t`, which the"),
+        (NODE, "echo $(date) >> /data/t\npython a.py", "the file `/data/t` is not carried: gen writes no files of the"),
+    ],
+)
+def test_an_output_that_no_pod_writes_is_reported(options: tuple[str, ...], body: str, message: str) -> None:
+    _, found = on_data(script(*options, body=body, interpreter=BASH))
+    assert any(one.message.startswith(message) for one in found), found
 
 
 @for_each("written", ["cat > b <<-E\n    a\n    E", "cat > b <<E\n\ta\n\tE"])
@@ -112,7 +164,6 @@ def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -
     ("body", "line", "message"),
     [
         ("echo a > b\npython a.py", 5, "the file `b` is not carried: gen writes no files of the batch part"),
-        ("echo $(curl x) > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
         ("srun hostname > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
         ("python a.py 2>&1 | tee b", 5, "the file of `tee` is not carried: the cluster keeps the logs"),
         ("python a.py > b", 5, "the redirection of the output is not carried: the cluster keeps the logs"),
