@@ -171,7 +171,7 @@ class BatchCommands(BatchStatuses):
         if text.startswith(f"{SUBMITS} "):
             self._submitting.append(self.words(text))
             return True
-        return super().command_holds(text)
+        return None if self.searches_output(text) else super().command_holds(text)
 
     def of_one(self, sign: str, word: str) -> bool | None:
         """Whether a condition about one word holds. Only the pod has the files of its programs."""

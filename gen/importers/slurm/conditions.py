@@ -202,7 +202,7 @@ class Conditions(Expander):
     def _of_text(self, text: str) -> bool | None:
         """Whether the condition in `[` holds, which an error does not."""
         with suppress(ValueError):
-            return self._of_words(self._words_of_condition(text))
+            return self._of_words(self.condition_words(text))
         return False
 
     def _test(self, text: str) -> bool | None:
@@ -287,9 +287,9 @@ class Conditions(Expander):
 
     def condition_value(self, text: str) -> str:
         """A value in a condition, where a variable from outside counts as not set."""
-        return " ".join(self._words_of_condition(text.strip(), splits=False))
+        return " ".join(self.condition_words(text.strip(), splits=False))
 
-    def _words_of_condition(self, text: str, *, splits: bool = True) -> list[str]:
+    def condition_words(self, text: str, *, splits: bool = True) -> list[str]:
         early, asked, unset, self._decides = {*self.early}, {*self.asked}, {*self.unset_names}, True
         words = self.words(text, splits=splits)
         self.early, self.asked, self.unset_names, self._decides = early, asked, unset, False

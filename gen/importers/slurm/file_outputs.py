@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gen.base import Location, regex
 from gen.importers.slurm.functions import BatchFunctions
+from gen.importers.slurm.outputs import is_of_program
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,6 +50,14 @@ class BatchFiles(BatchFunctions):
         """Whether the script has a path behind a byte, other than behind `>`."""
         behind = self.bytes[start:].decode("utf-8", "replace")
         return re.search(rf"[^>\s]\s*{re.escape(path)}", behind) is not None
+
+    def searches_output(self, text: str) -> bool:
+        """Whether a command searches a file that a program of the script makes."""
+        if not _SEARCHES.match(text):
+            return False
+        paths = [self.local(one).removeprefix("./") for one in self.condition_words(text) if not one.startswith("-")]
+        outputs = {one.output[1] for one in self.steps}
+        return any(one in outputs or is_of_program(self.steps, one, self.variables) for one in paths[2:])
 
     def note_written(self, node: Node, output: tuple[str, str], line: str | None) -> None:
         """Note a line that the script writes into a file; None for unknown text."""
@@ -92,5 +101,6 @@ class BatchFiles(BatchFunctions):
         return True
 
 
+_SEARCHES: Final = regex(r"[ef]?grep\s")
 _NAMES_NODES: Final = regex(r"\$\{?(?:MASTER_ADDR|SLURM_(?:JOB_)?NODELIST)\b")
 _OF_TEE: Final = regex(r">\s*>\(\s*tee\s+(?:-\S+\s+)*([^\s|)]+)")

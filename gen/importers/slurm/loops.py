@@ -88,7 +88,8 @@ class BatchLoops(BatchCommands):
                 break
         made = [one for one in self.steps[before:] if one not in [line for line, _ in self.single_outputs]]
         copies = self.cut or len(made) > _MOST_COPIES or (clear and self.unclear)
-        if copies and "srun" not in self.with_functions(body):
+        is_one = {self.constants.get(one, "1") for one in ("SLURM_NNODES", "SLURM_NTASKS")} == {"1"}  # task of `srun`
+        if copies and ((is_one and not self.cut) or "srun" not in self.with_functions(body)):
             self.restore({**state, "cut": None})
             self.undecided(node)
 

@@ -78,10 +78,15 @@ def starts_one_process(run: Run) -> bool:
     return values.get(base.ALL_PROCESSES, ("", ""))[1] == "1" and base.PROCESSES not in values
 
 
+_IN_TEXT: Final = regex(r"(?m)(?:^|[;&|({!]|\b(?:then|do|else|if|while|until|time)\b)\s*(?:\w+=\S*\s+)*mpirun\s")
+"""`mpirun` in a construct of the shell that stays."""
+
+
 def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
     """Whether programs need the hosts of `mpirun`."""
     started = [run for run in map(as_run, steps) if run.launcher is mpirun.LAUNCHER]
-    return any(nodes > 1 or not starts_one_process(one) for one in started)
+    in_texts = nodes > 1 and any(_IN_TEXT.search(one.text) for one in steps)
+    return in_texts or any(nodes > 1 or not starts_one_process(one) for one in started)
 
 
 def in_one_pod(runs: list[Run], layout: Layout) -> list[Run]:
@@ -96,6 +101,8 @@ def is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
     if run.launcher in (*OF_HOSTS, mpirun.LAUNCHER):
         return run.launcher is mpirun.LAUNCHER or layout.nodes > 1
+    if layout.nodes > 1 and not run.by_srun and _IN_TEXT.search(run.text):
+        return True
     is_program = run.words[:1] not in OF_SHELL or "<<" in run.text.partition("\n")[0].replace("<<<", "")
     return run.launcher is None and run.by_srun and is_program and max(layout.per_node, run.per_node) > 1
 

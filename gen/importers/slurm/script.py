@@ -284,7 +284,12 @@ class BatchScript(BatchLoops):
         sets = stays and assigned_in(self.text(parts[-1])) and self.starts_program(parts[0])
         if falls_back and stays and not sets:
             self.as_it_is(node)
-        elif known is None and (sets or self.is_test(parts[0]) or parts[0].type == "negated_command"):
+        elif known is None and (
+            sets
+            or self.is_test(parts[0])
+            or parts[0].type == "negated_command"
+            or self.searches_output(self.text(parts[0]))
+        ):
             self.undecided(node)
         elif known is None:
             self._of_program(parts, sign)

@@ -960,6 +960,26 @@ def test_a_condition_about_a_file_of_an_earlier_program_stays(body: str) -> None
     assert command(body, "-N 1") == body
 
 
+@for_each(
+    ("options", "body"),
+    [
+        ("-N 1", "for i in 1 2; do a $i > /d/l.$i; grep -q c /d/l.$i && break; done\nb"),
+        ("-N 1", "for i in 1 2; do a $i > l; if grep -q c l; then break; fi; done\nb"),
+        ("-N 2", "for i in 1 2; do mpirun a $i > l; grep -q c l && break; done\nb"),
+        ("-N 1", "a > l\nif grep -q c l; then b; else d; fi"),
+        ("-N 1", "a > l\ngrep -q c l && b"),
+    ],
+)
+def test_a_search_in_the_output_of_an_earlier_program_stays(options: str, body: str) -> None:
+    made = job(script(options, body=body, interpreter=BASH)).fields
+    assert (made["kind"], made["command"]) == ("mpi" if "mpirun" in body else "batch", body)
+
+
+def test_a_loop_that_only_a_shell_ends_has_no_srun_for_one_task() -> None:
+    body = "for i in 1 2; do srun a $i > l; grep -q c l && break; done"
+    assert command(body, "-N 1") == body.replace("srun ", "")
+
+
 def test_a_condition_about_a_file_before_its_program_is_decided() -> None:
     assert command("mkdir -p b\nif [ -f b/c ]; then D=--resume; fi\na --out b $D", "-N 1") == "mkdir -p b\na --out b"
 
