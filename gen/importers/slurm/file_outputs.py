@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, regex
+from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.functions import BatchFunctions
 from gen.importers.slurm.outputs import is_of_program
 
@@ -73,6 +75,13 @@ class BatchFiles(BatchFunctions):
             old = self.written.get(path, ("", self.place(node)))[0] if sign == ">>" else ""
             unknown = line is None or old is None or (sign == ">>" and self._is_on_volume(path))
             self.written[path] = None if unknown else f"{old}{line}", self.place(node)
+
+    def text_of_file(self, path: str) -> str | None:
+        """The text of a file that the script has written; None if it is not known."""
+        path = posixpath.normpath(self.local(path))
+        texts = {**self.written, **self.files}
+        text = next((texts[one][0] for one in texts if posixpath.normpath(one) == path), None)
+        return text if text is not None and is_known(text) else None
 
     def _is_on_volume(self, path: str) -> bool:
         """Whether a file is in a folder of a volume of the site, which keeps what is in it."""

@@ -63,7 +63,7 @@ def follow_eval(reader: BatchCommands, called: Called) -> bool:
         given = {one.strip("${}"): marked(one) for one in sources(text)}
         given = {name: value for name, value in given.items() if name not in reader.variables}
         reader.variables |= given
-        _follow_text(reader, source_text(_in_double_quotes(text, MARKED)), called.place)
+        follow_text(reader, source_text(_in_double_quotes(text, MARKED)), called.place)
         left = (name for name, value in given.items() if reader.variables.get(name) == value)
         for name in left:
             del reader.variables[name]
@@ -72,7 +72,7 @@ def follow_eval(reader: BatchCommands, called: Called) -> bool:
     return True
 
 
-def _follow_text(reader: BatchCommands, text: str, place: Location) -> None:
+def follow_text(reader: BatchCommands, text: str, place: Location) -> None:
     """Follow a text in this shell, as if it were a part of the script at a place."""
     start, plain = len(reader.bytes) + 1, readable(text)
     first = reader.evaluated[0][0] if reader.evaluated else start

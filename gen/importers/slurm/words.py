@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Location, names, regex
+from gen.base.shell_script import assigned_in
 from gen.importers.slurm.background import kill, wait
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.expansion import MARKED, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, SHOWS_FILES
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
@@ -30,7 +32,7 @@ from gen.importers.slurm.site import (
     of_setup,
     shows_node,
 )
-from gen.importers.slurm.texts import follow_eval, follow_shell
+from gen.importers.slurm.texts import follow_eval, follow_shell, follow_text
 from gen.importers.slurm.traps import follow_trap
 from gen.importers.slurm.variable_files import lost_variables
 
@@ -284,6 +286,22 @@ def _makes(step: Step, folder: str) -> bool:
     return folder in made and _MAKES_ENVIRONMENT.search(text) is not None
 
 
+def _source_written(reader: BatchCommands, called: Called, file: str) -> bool:
+    """Follow the text of a file that the script has written, or let the pod read that which it writes."""
+    text = reader.text_of_file(file) if not called.words[2:] else None
+    if text is not None:
+        follow_text(reader, text, called.place)
+        return True
+    path = posixpath.normpath(reader.local(file))
+    if all(posixpath.normpath(one) != path for one in reader.of_pod):
+        return False
+    names = assigned_in("\n".join(one.text for one in reader.steps if file.removeprefix("./") in one.text))
+    reader.from_text |= {*names}
+    reader.variables |= {name: marked(f"${name}") for name in names}
+    reader.add(Step(text=f". {shown(file if '/' in file else f'./{file}')}", place=called.place))
+    return True
+
+
 def _source(reader: BatchCommands, called: Called) -> bool:
     file = "".join(called.words[1:2])
     folder = joined(reader.folder, file.removesuffix(ACTIVATE))
@@ -292,6 +310,8 @@ def _source(reader: BatchCommands, called: Called) -> bool:
         return True
     if SETUP.search(called.text):
         return _conda(reader, called)
+    if _source_written(reader, called, file):
+        return True
     if reader.in_image and not called.words[2:]:
         reader.add(Step(text=f"source {shown(file)}", place=called.place))
         return True

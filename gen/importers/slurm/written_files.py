@@ -192,10 +192,36 @@ def carry_files(draft: JobDraft, script: BatchScript, runs: list[AnyStep]) -> li
         known = {*script.exported, *script.variables, *OF_KIND}
         carry_values_of_file(draft, name, content, script.constants, known, place)
         written = regex(rf"(?<![\w/.-])(?:\./)*{re.escape(path.removeprefix('./'))}(?![\w-])")
-        runs = [replace(one, words=tuple(written.sub(target, word) for word in one.words)) for one in runs]
-        runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
-        runs = [one for one in runs if one.words[:1] != ("rm",) or {*one.words[1:]} - {"-f"} != {target}]
         start = re.match(r"#!\s*(?:/\S*/)?(?:env +)?(\S+)", content)  # no file of a job is executable
         inner = start[1] if start is not None else "bash"
+        for one in runs:
+            if re.search(rf">\s*[\"']?{written.pattern}", f"{one.text} {''.join(one.output)}"):
+                message = f"`{cut(name)}` is a file of the job, which no program can change"
+                draft.cannot_run(one.place, message, "write all of it in `command`, or in the script")
+        runs = [_with_path(one, written, target, inner) for one in runs]
+        env = {name: script.variables.get(name) for name in script.exported}
+        script.variables |= {name: written.sub(target, one) for name, one in env.items() if isinstance(one, str)}
+        runs = [one for one in runs if one.words[:1] != ("chmod",) or {*one.words[2:]} != {target}]
+        runs = [one for one in runs if one.words[:1] != ("rm",) or {*one.words[1:]} - {"-f"} != {target}]
         runs = [replace(one, words=(inner, *one.words)) if one.words[:1] == (target,) else one for one in runs]
     return runs
+
+
+_START: Final = r"(?:^|[;&|({!\n]|\b(?:then|do|else|if|while|until|time)\b)[ \t]*"
+
+
+def _with_path(run: AnyStep, written: re.Pattern[str], target: str, program: str) -> AnyStep:
+    """A program with the path of a file in the job, which a construct of the shell starts with `program`."""
+
+    def own(text: str) -> str:
+        return written.sub(target, text)
+
+    text = re.sub(rf"({_START}){written.pattern}", lambda match: f"{match[1]}{program} {target}", run.text)
+    return replace(
+        run,
+        words=tuple(map(own, run.words)),
+        text=own(text),
+        input=own(run.input),
+        assigned=tuple((name, own(value)) for name, value in run.assigned),
+        exported={name: own(value) if isinstance(value, str) else value for name, value in run.exported.items()},
+    )

@@ -124,6 +124,53 @@ def test_a_here_document_without_an_end_is_refused(written: str) -> None:
     assert any(why in one.message for one in found), found
 
 
+@for_each(
+    ("body", "command", "env"),
+    [
+        ("cat > c.env <<E\nA=1\nexport B=3\nE\n. ./c.env\na --b $A", "a --b 1", {"B": "3"}),
+        ("cat > c.env <<E\nA=1\nE\nset -a\nsource c.env\na --b $A", "a --b 1", {"A": "1"}),
+        ("echo A=2 > /d/c\nsource /d/c\na --b $A", "a --b 2", {}),
+        (
+            "cat > c.env <<E\nA=$(cat /d/x)\nE\n. ./c.env\na $A",
+            "cat > c.env <<E\nA=$(cat /d/x)\nE\n. ./c.env\na $A",
+            {},
+        ),
+    ],
+)
+def test_a_file_of_variables_that_the_script_writes_has_their_values(
+    body: str, command: str, env: dict[str, Any]
+) -> None:
+    made = job(script(*NODE, body=body, interpreter=BASH)).fields
+    assert (made["command"], made.get("env", {})) == (command, env)
+
+
+@for_each(
+    ("reads", "expected"),
+    [
+        (
+            'while IFS="=" read -r k v; do export "$k=$v"; done < b\na',
+            'while IFS="=" read -r k v; do export "$k=$v"; done < /etc/job/b\na',
+        ),
+        ("a < b", "a < /etc/job/b"),
+        ("B=b a", "B=/etc/job/b a"),
+        ("for f in *.txt; do ./b $f; done", "for f in *.txt; do bash /etc/job/b $f; done"),
+        ("if a; then c b; fi", "if a; then c /etc/job/b; fi"),
+    ],
+)
+def test_each_part_of_the_command_has_the_path_of_the_job(reads: str, expected: str) -> None:
+    assert job(script(*NODE, body=f"cat > b <<E\nx=1\nE\n{reads}", interpreter=BASH)).fields["command"] == expected
+
+
+def test_a_variable_has_the_path_of_the_job() -> None:
+    assert job(script(*NODE, body="cat > b <<E\nx\nE\nexport C=b\na")).fields["env"] == {"C": "/etc/job/b"}
+
+
+@for_each("writes", ["c >> b", "if a; then echo x >> b; fi"])
+def test_a_file_of_the_job_that_a_program_changes_cannot_run(writes: str) -> None:
+    _, found = read(script(*NODE, body=f"cat > b <<E\nx\nE\n{writes}\na b", interpreter=BASH))
+    assert any(one.message == "`b` is a file of the job, which no program can change" for one in found), found
+
+
 def test_a_carried_file_has_the_variables_of_the_script() -> None:
     body = "export A='--b c'\ncat > d.sh <<'E'\ntorchrun e.py $A\nE\nbash d.sh"
     assert job(script(*NODE, body=body, interpreter=BASH)).fields["env"] == {"A": "--b c"}
