@@ -79,6 +79,7 @@ _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")
 OF_TOOL: Final = regex(r"(?:command -v|which|type|hash|grep)\b")
+HERE_STRING: Final = regex(r"[ef]?grep\b.*<<<")
 _BRACKETS: Final = regex(r"'[^']*'|\"[^\"]*\"|\$\(.*\)|(?<!\S)(\\?\()", re.DOTALL)
 
 
@@ -166,7 +167,8 @@ class Conditions(Expander):
         elif node.type == "list":
             known = self._list_holds(node)
         elif node.type == "command":
-            known = self.command_holds(self.text(node))
+            text = self.text(node)
+            known = None if HERE_STRING.match(text) else self.command_holds(text)
         elif node.type in ("redirected_statement", "compound_statement", "subshell"):
             body = node.child_by_field_name("body") or next(iter(node.named_children), None)
             known = self.holds(body) if body is not None else None

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gen.base import Findings, Location, names, regex
+from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import (
     ADDRESS,
     CLOSE,
@@ -35,6 +37,7 @@ from gen.importers.slurm.programs import (
     SCRIPT,
     VARIABLE,
     AnyStep,
+    DroppedPart,
     Step,
     absolute,
     joined,
@@ -252,6 +255,31 @@ def _starts_program(steps: Sequence[Step], line: Step, *, changes: bool) -> bool
     behind = steps[steps.index(line) :] if line in steps else ()  # it may be in a loop that is not followed
     others = [one for one in BETWEEN if not (changes and one == ("mkdir",))]
     return any(not one.sets and one.words[:1] not in others for one in behind)
+
+
+STARTS_SCRIPT: Final = regex(
+    r"\$\(\s*(?:\w+=\S+\s+)*((?:\S*/)?(?:python[\d.]*\s+(?:-(?!c\b|-?[vV])\w+\s+)*\S+\.py\b|(?:ba)?sh\s+\S+\.sh\b|\.?/(?!(?:usr|bin|sbin)/)[^\s)]+)[^)]*)"
+)
+"""An output of a file of the user."""
+NOT_STARTED: Final = "write it into `command`, if the run needs it"
+
+
+def unread_outputs(steps: Iterable[Step], needed: Sequence[Step], named: Collection[str]) -> Iterator[DroppedPart]:
+    """Programs with an output that no program reads, so the job does not start them, other than those with a name."""
+    texts = "\n".join(source_text(part) for one in needed for part in (one.text, one.input, *_values_of(one)))
+    for one in steps:
+        name, _, value = one.text.partition("=")
+        started = STARTS_SCRIPT.match(value.strip('"'))
+        if started is None or one.sets != name or one in needed or value.strip('"') in texts:
+            continue
+        what = f"`{cut(started[1])}`"
+        if what not in named:
+            yield DroppedPart(one.place, what, "no program reads its output", NOT_STARTED)
+
+
+def _values_of(step: Step) -> Iterator[str]:
+    exported = (item for value in step.exported.values() for item in items_of(value))
+    return chain(step.words, step.options, exported, (value for _, value in step.assigned))
 
 
 def without_idle_separators(steps: Sequence[AnyStep]) -> list[AnyStep]:

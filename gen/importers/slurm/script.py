@@ -29,7 +29,14 @@ from gen.importers.slurm.outputs import file_of_tee, output_of_tee
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
-from gen.importers.slurm.traps import check_status, end_behind, follow_second, keeps_check, name_last_checks
+from gen.importers.slurm.traps import (
+    check_status,
+    decides_by_output,
+    end_behind,
+    follow_second,
+    keeps_check,
+    name_last_checks,
+)
 from gen.importers.slurm.values import OF_FILE
 from gen.importers.slurm.words import follow_word, name_folder
 
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
+_TESTS: Final = frozenset({"test_command", "negated_command"})
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _MOST_DEPTH: Final = 40
@@ -289,6 +297,7 @@ class BatchScript(BatchLoops):
             or self.is_test(parts[0])
             or parts[0].type == "negated_command"
             or self.searches_output(self.text(parts[0]))
+            or (stays and decides_by_output(self, parts[0]))
         ):
             self.undecided(node)
         elif known is None:

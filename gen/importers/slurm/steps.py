@@ -20,6 +20,7 @@ from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known,
 from gen.importers.slurm.host_names import without_suffixes
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
+from gen.importers.slurm.outputs import unread_outputs
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     STATUS,
@@ -106,7 +107,7 @@ def runs_of(
     options: dict[int, list[Option]] = {}
     images: dict[str, Option] = {}
     readers: list[tuple[Sequence[Step], Mapping[str, str]]] = []
-    for step in on_each_node(with_plain_waits(needed_steps(script.steps)), layout.nodes):
+    for step in on_each_node(with_plain_waits(_needed(script)), layout.nodes):
         inner, tasks = [step], (1, 1, 1)
         if step.by_srun:
             known, rest = options_of(without_variables(step.options), step.place, found)
@@ -158,6 +159,13 @@ def runs_of(
     script.left += other_images(options.values(), of_step)
     script.left += lost_options([one for at, one in options.items() if at != started[-1]], of_step)
     return runs, of_step
+
+
+def _needed(script: BatchScript) -> list[Step]:
+    """The steps that a job needs. Reports programs that are none of them."""
+    needed = needed_steps(script.steps)
+    script.left += unread_outputs(script.steps, needed, [one.what for one in script.left])
+    return needed
 
 
 def _without_waits(runs: list[Run], options: dict[int, list[Option]]) -> tuple[list[Run], dict[int, list[Option]]]:

@@ -14,8 +14,8 @@ from gen.base import Location, names, regex
 from gen.base.shell_script import assigned_in, nodes_below
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import CALLS, OF_SLURM, BatchCommands
-from gen.importers.slurm.conditions import OF_FILES
-from gen.importers.slurm.expansion import is_known, marked, shown
+from gen.importers.slurm.conditions import HERE_STRING, OF_FILES
+from gen.importers.slurm.expansion import is_known, marked, shown, sources
 from gen.importers.slurm.programs import (
     BETWEEN,
     SUBMITTED,
@@ -222,6 +222,24 @@ def keeps_check(reader: BatchCommands, node: Node) -> bool:
         return False
     reader.as_it_is(node)
     return True
+
+
+_SEARCH: Final = names("grep egrep fgrep")
+
+
+def decides_by_output(reader: BatchCommands, condition: Node) -> bool:
+    """Whether `… | grep`, `grep <<<` or `test` decides by the output of a program, which only a shell knows."""
+    text = reader.text(condition)
+    if condition.type == "command":
+        return text.startswith("test ") or HERE_STRING.match(text) is not None
+    inner = condition.named_children[0] if condition.type == "redirected_statement" else condition
+    last = next(iter(reader.text(inner.named_children[-1]).split()), "") if inner.named_children else ""
+    if inner.type != "pipeline" or last not in _SEARCH:
+        return False
+    value = reader.condition_value(reader.text(inner.named_children[0]))
+    of_pod = {f"${name}" for name in reader.kept | reader.computed | reader.from_text}
+    parts = [one.strip('"') for one in sources(value)]
+    return reader.starts_program(inner) or any(reader.is_program(one) or one in of_pod for one in parts)
 
 
 _LEAVES: Final = regex(r"\b(?:exit|return|break|continue)\b|(?<![\w$])[A-Za-z_]\w*\+?=")

@@ -16,7 +16,7 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
-from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, SHOWS_FILES
+from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, NOT_STARTED, SHOWS_FILES, STARTS_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (
     ACTIVATE,
@@ -322,12 +322,6 @@ def _source(reader: BatchCommands, called: Called) -> bool:
     return reader.drop(called, f"the file `{shown(file)}`", OF_NO_FILE, hint)
 
 
-_STARTS_SCRIPT: Final = regex(
-    r"\$\(\s*(?:\w+=\S+\s+)*((?:\S*/)?(?:python[\d.]*\s+(?:-(?!c\b|-?[vV])\w+\s+)*\S+\.py\b|(?:ba)?sh\s+\S+\.sh\b|\.?/(?!(?:usr|bin|sbin)/)\S+)[^)]*)"
-)
-"""An output of a file of the user."""
-
-
 def _shows(reader: BatchCommands, called: Called) -> bool:
     """A program that only shows something."""
     program, text = called.program, " ".join(shown(MARKED.sub("…", one)) for one in called.words)
@@ -340,9 +334,9 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
         reader.said.append((called.place.line, said.removeprefix("-e ")))
     for part in dict.fromkeys(sources(" ".join(called.words))):
-        if (started := _STARTS_SCRIPT.match(part.strip('"'))) is not None:
-            hint = "write it into `command`, if the run needs it"
-            reader.drop(called, f"`{cut(source_text(started[1]))}`", "the script only shows its output", hint)
+        if (started := STARTS_SCRIPT.match(part.strip('"'))) is not None:
+            what, why = f"`{cut(source_text(started[1]))}`", "the script only shows its output"
+            reader.drop(called, what, why, NOT_STARTED)
     unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
     if program == ":" and unset:
         reader.needed_values.append(unset[0].strip("${}"))
