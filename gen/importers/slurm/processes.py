@@ -20,6 +20,7 @@ from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.launcher_numbers import left_backend, processes_of, with_processes
+from gen.importers.slurm.launcher_texts import on_hosts, starts_mpirun
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
 from gen.importers.slurm.script import BatchScript
@@ -78,14 +79,14 @@ def starts_one_process(run: Run) -> bool:
     return values.get(base.ALL_PROCESSES, ("", ""))[1] == "1" and base.PROCESSES not in values
 
 
-_IN_TEXT: Final = regex(r"(?m)(?:^|[;&|({!]|\b(?:then|do|else|if|while|until|time)\b)\s*(?:\w+=\S*\s+)*mpirun\s")
 """`mpirun` in a construct of the shell that stays."""
 
 
 def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
     """Whether programs need the hosts of `mpirun`."""
-    started = [run for run in map(as_run, steps) if run.launcher is mpirun.LAUNCHER]
-    in_texts = nodes > 1 and any(_IN_TEXT.search(one.text) for one in steps)
+    runs = [*map(as_run, steps)]
+    started = [run for run in runs if run.launcher is mpirun.LAUNCHER]
+    in_texts = nodes > 1 and any(map(starts_mpirun, runs))
     return in_texts or any(nodes > 1 or not starts_one_process(one) for one in started)
 
 
@@ -101,7 +102,7 @@ def is_of_mpi(run: Run, layout: Layout) -> bool:
     """Whether a program needs `mpirun`, or the hosts of its operator."""
     if run.launcher in (*OF_HOSTS, mpirun.LAUNCHER):
         return run.launcher is mpirun.LAUNCHER or layout.nodes > 1
-    if layout.nodes > 1 and not run.by_srun and _IN_TEXT.search(run.text):
+    if run.text and layout.nodes > 1 and starts_mpirun(run):
         return True
     is_program = run.words[:1] not in OF_SHELL or "<<" in run.text.partition("\n")[0].replace("<<<", "")
     return run.launcher is None and run.by_srun and is_program and max(layout.per_node, run.per_node) > 1
@@ -283,6 +284,7 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *,
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
+        run = on_hosts(draft, run, layout) if of_mpi and run.text and layout.nodes > 1 else run
         in_tasks = of_mpi and run.by_srun and run.words[:1] not in OF_SHELL
         return by_mpirun(draft, script, run, layout) if in_tasks else run
     program = run.words[run.at].rpartition("/")[2]

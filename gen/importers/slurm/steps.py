@@ -69,7 +69,19 @@ _OF_MODULES: Final = torchrun.LAUNCHER, accelerate.LAUNCHER, deepspeed.LAUNCHER
 _NUMBERS: Final = (PROCESSES, base.ALL_PROCESSES)
 _MODULES: Final = {module: one for one in _OF_MODULES for module in one.modules}
 BACKEND: Final = "rdzv_backend"
-WRAPPERS: Final = frozenset({"time", "nohup", "exec", "numactl", "env", "stdbuf", "unbuffer"})
+WRAPPERS: Final = names("env exec ionice nice nohup numactl stdbuf taskset time timeout unbuffer")
+_OPERANDS: Final = {"timeout": 1, "taskset": 1}
+"""Words of their own in front of the program."""
+_VALUES: Final = {
+    "env": names("-u -C --unset --chdir"),
+    "ionice": names("-c -n --class --classdata"),
+    "nice": names("-n --adjustment"),
+    "numactl": names("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred"),
+    "stdbuf": names("-i -o -e --input --output --error"),
+    "time": names("-f -o --format --output"),
+    "timeout": names("-s -k --signal --kill-after"),
+}
+"""Options with a word behind them."""
 PYTHON: Final = regex(r"python[\d.]*")
 RENDEZVOUS: Final = ("MASTER_ADDR", "MASTER_PORT")
 GIVEN: Final = OF_KIND | names(
@@ -224,11 +236,27 @@ def as_run(step: Step, nodes: int = 1, per_node: int = 1, tasks: int = 1) -> Run
     return Run(**asdict(step), launcher=launcher, at=at, nodes=nodes, per_node=per_node, tasks=tasks)
 
 
+def _behind_wrappers(words: Sequence[str]) -> int:
+    """The index of the program that others such as `timeout 1h` start."""
+    at, around, operands = 0, "", 0
+    while at < len(words):
+        if re.match(r"[A-Za-z_]\w*=|-", words[at]):
+            at += 2 if words[at] in _VALUES.get(around, ()) else 1
+        elif not operands and words[at].rpartition("/")[2] in WRAPPERS:
+            around = words[at].rpartition("/")[2]
+            operands = _OPERANDS.get(around, 0)
+            at += 1
+        elif operands:
+            operands -= 1
+            at += 1
+        else:
+            break
+    return at
+
+
 def launcher_of(words: Sequence[str]) -> tuple[Launcher | None, int]:
     """The launcher that a command starts, and the index of the last word that names it."""
-    at = 0
-    while at < len(words) and (words[at].rpartition("/")[2] in WRAPPERS or re.match(r"[A-Za-z_]\w*=|-", words[at])):
-        at += 1
+    at = _behind_wrappers(words)
     program = words[at].rpartition("/")[2] if at < len(words) else ""
     if PYTHON.fullmatch(program):
         module = next((number for number in range(at + 1, min(at + 5, len(words))) if words[number] == "-m"), None)
