@@ -200,6 +200,12 @@ def _life(draft: JobDraft, last: dict[str, Option]) -> None:
             draft.found.error(INVALID_COMMAND_LINE, option.place, message, "use a form like `1-12:00:00`")
 
 
+def seconds_of(value: str) -> int | None:
+    """The seconds of a time limit; None if it has none."""
+    match = _TIME.fullmatch(value)
+    return _seconds(match) if match is not None and value != "0" else None
+
+
 def _seconds(match: re.Match[str]) -> int:
     """Seconds of `minutes`, `minutes:seconds`, `hours:minutes:seconds`, or with days `hours[:minutes[:seconds]]`."""
     parts = [int(part) for part in match["parts"].split(":")]

@@ -62,6 +62,7 @@ from gen.importers.slurm.srun import (
     starts_ray,
     with_nodes,
 )
+from gen.importers.slurm.step_limits import in_limits
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import with_traps
@@ -190,7 +191,7 @@ def _translate(
     for place in dict.fromkeys(script.status_arguments):
         message = "a program has the status of another one among its arguments, and it counts as 0"
         draft.cannot_run(place, message, "read the status in the program itself, or write both into `command`")
-    of_step = processes.of_training(of_step, runs, of_script)
+    of_step = in_limits(script, options, processes.of_training(of_step, runs, of_script))
     script.container_words = container_words(script)
     layout = _with_options(draft, options, of_step, site, as_sweep=as_sweep)
     last = {one.name: one for one in (*options, *of_step)}

@@ -79,9 +79,6 @@ def starts_one_process(run: Run) -> bool:
     return values.get(base.ALL_PROCESSES, ("", ""))[1] == "1" and base.PROCESSES not in values
 
 
-"""`mpirun` in a construct of the shell that stays."""
-
-
 def use_mpi(steps: Sequence[Step], nodes: int) -> bool:
     """Whether programs need the hosts of `mpirun`."""
     runs = [*map(as_run, steps)]
