@@ -26,7 +26,6 @@ from gen.importers.sandbox import (
     WORLDS,
     Learned,
     Process,
-    Record,
     Recording,
     World,
     names_of,
@@ -41,7 +40,6 @@ from gen.importers.slurm.allocation import layout_of
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.given_values import with_given_values
-from gen.importers.slurm.launcher_pod import DEFAULT_PORT
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives
 from gen.importers.slurm.outside import with_values
@@ -49,18 +47,14 @@ from gen.importers.slurm.placeholders import without_placeholders
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site
 from gen.importers.slurm.srun import exported_by, with_nodes
-from gen.importers.slurm.steps import Run, launcher_of, without_set
+from gen.importers.slurm.started import SHOWN, Program, both, first_difference, nearest, text_of
 from gen.job.launchers import mpirun
 from gen.kubernetes.objects import Body
 
 _SCRIPT: Final = f"{HOME}/{SCRIPT}"
-_WORD: Final = regex(r"[A-Za-z0-9]+")
-_NUMBER: Final = regex(r"[._-]*(?:31313|24242)")  # the ids in names of files
 _ONCE: Final = regex(r"the single start|the change of `SLURM")
 _FILE: Final = regex(r"the file `([^`]+)` is not carried")
 _MOST_ARGUMENTS: Final = 99
-_NOTHING: Final = ("", "")
-_SHOWN: Final = 100
 # findings that explain no other program or argument: the sandbox takes the same cases, without values from outside
 _OF_OTHERS: Final = regex(
     r"`--|`#SBATCH|the (?:redirection|file of|variable|mount|image|single start|type)\b|the other case of .*outside$"
@@ -170,11 +164,11 @@ def _failure(original: Recording, line: int) -> tuple[int, str] | None:
     """The first line up to that of a difference where bash reports an error, or ends with one; and the error."""
     ended = (one for one in _ENDED.finditer(original.errors) if one[1] != "0")
     ends = [(int(one[2]), f"it ends with the status {one[1]}") for one in ended]
-    errors = [(int(one[1]), f"`{one[2][:_SHOWN]}`") for one in _FAILED.finditer(original.errors)]
+    errors = [(int(one[1]), f"`{one[2][:SHOWN]}`") for one in _FAILED.finditer(original.errors)]
     at = 0  # the line of the last shell inside of the script
     for one in _FAILED_INSIDE.finditer(original.errors):
         at = int(one[1] or at)
-        errors += [(at, f"`{one[2][:_SHOWN]}`")] if one[2] and at else []
+        errors += [(at, f"`{one[2][:SHOWN]}`")] if one[2] and at else []
     return min((one for one in (*ends, *errors) if one[0] <= line), default=None)
 
 
@@ -277,55 +271,6 @@ def _of_command(job: ImportedJob) -> Learned:
     )
 
 
-class _Program(Struct, frozen=True):
-    """A record in both runs, without the options of a launcher that gen sets."""
-
-    record: Record
-    words: tuple[tuple[str, str], ...]
-    env: Mapping[str, tuple[str, str]]
-    processes: str
-
-
-def _both(recordings: Sequence[Recording]) -> list[_Program]:
-    """The programs in the order of the first run; the second one has the same, or none. Those in the background
-    can have another order in it.
-    """
-    first, second = recordings
-    others: dict[int, list[Record]] = {}
-    for one in second.records:
-        others.setdefault(one.task, []).append(one)
-    programs = []
-    for one in first.records:
-        queue = others.get(one.task) or [one]
-        same = max(queue, key=lambda other: _likeness(one.words, other.words))
-        queue.remove(same)
-        programs.append(_program(one, same))
-    return programs
-
-
-def _likeness(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[bool, bool, int]:
-    return one[:1] == other[:1], len(one) == len(other), sum(a == b for a, b in zip(one, other, strict=False))
-
-
-def _program(first: Record, second: Record) -> _Program:
-    words, processes = _reduced(first.words)
-    others, _ = _reduced(second.words)
-    others = others if len(others) == len(words) else words
-    env = {name: (value, second.env.get(name, value)) for name, value in first.env.items()}
-    return _Program(first, tuple(zip(words, others, strict=True)), env, processes)
-
-
-def _reduced(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    launcher, place = launcher_of(words)
-    if launcher is None:
-        return words, ""
-    given = without_set(Run(words=words, place=Location(""), launcher=launcher, at=place))
-    kept = [one for one in given.words if one != "--oversubscribe"]
-    while launcher is mpirun.LAUNCHER and kept[place + 1 : place + 2] == ["-x"] and "=" not in kept[place + 2]:
-        del kept[place + 1 : place + 3]  # the operator sets the variable
-    return tuple(kept), given.processes
-
-
 def _differences(
     script: _Input,
     job: ImportedJob,
@@ -337,7 +282,7 @@ def _differences(
     """All programs of the tasks that do not start the same. Findings name the single starts in the lines `once`, and in
     those `eaten` options of `srun` that take the program for their value.
     """
-    before, after = _both(originals), _both(imported)
+    before, after = both(originals), both(imported)
     folders, back = dict[str, str](), dict[str, str]()
     changed = dict[tuple[tuple[str, str], ...], int]()
     tasks = sorted({0, *(one.record.task for one in (*before, *after) if one.record.task != BATCH)})
@@ -345,18 +290,18 @@ def _differences(
         own = (BATCH, 0) if task == 0 else (task,)
         expected = [one for one in before if one.record.task in own]
         left = [one for one in after if one.record.task in own]
-        lost, others = {*eaten}, list[_Program]()
+        lost, others = {*eaten}, list[Program]()
         for program in expected:
-            same = next((one for one in left if _same(job, program, one) is None), None)
+            same = next((one for one in left if first_difference(job, program, one) is None), None)
             if same is None:
                 others.append(program)
                 continue
             left.remove(same)
             pair = program.record.folder, same.record.folder
             if folders.setdefault(pair[0], pair[1]) != pair[1] or back.setdefault(pair[1], pair[0]) != pair[0]:
-                yield Difference(program.record.line, f"task {task} starts `{_text(program)}` in another folder")
+                yield Difference(program.record.line, f"task {task} starts `{text_of(program)}` in another folder")
         for program in others:
-            near = _nearest(program, left)
+            near = nearest(program, left)
             left = [one for one in left if one is not near]
             changed |= {near.words: program.record.line} if near is not None else {}
             lost |= {program.record.line} if near is None else set()
@@ -368,75 +313,21 @@ def _differences(
             one for one in before if one.record.task == BATCH or (not one.record.task and one.record.line in first)
         ]
         for program in (one for one in left if task or one.record.words[0] != "mpirun"):  # in the place of `srun`
-            cause = next((one for one in single if _same(job, one, program) is None), None)
-            text = f"task {task} starts `{_text(program)}` in the job only"
+            cause = next((one for one in single if first_difference(job, one, program) is None), None)
+            text = f"task {task} starts `{text_of(program)}` in the job only"
             named = (line for line in lost if program.record.words[0] in read_by(script.text, line))
             line = cause.record.line if cause is not None else changed.get(program.words) or next(named, 0)
             name = posixpath.basename(program.record.words[0])
             yield Difference(line, text, expected=cause is not None and task > 0, program=name)
 
 
-def _nearest(program: _Program, others: Sequence[_Program]) -> _Program | None:
-    """The same program with the most equal arguments."""
-    same = (one for one in others if one.words[:1] == program.words[:1])
-    return max(same, key=lambda one: len({*one.words} & {*program.words}), default=None)
-
-
-def _same(job: ImportedJob, one: _Program, other: _Program) -> tuple[str, str] | None:
-    """The first values that are not the same; None if all are."""
-    if len(one.words) != len(other.words):
-        pairs = zip([*one.words, _NOTHING], [*other.words, _NOTHING], strict=False)
-        return next(((a[0], b[0]) for a, b in pairs if a != b), _NOTHING)
-    for number, (mine, theirs) in enumerate(zip(one.words, other.words, strict=True)):
-        if not _equal(mine, theirs, one.record.folder, other.record.folder, job, number):
-            return mine[0], theirs[0]
-    for name, value in ((name, value) for name, value in one.env.items() if value[0]):  # not those that are set later
-        if not _equal(value, other.env.get(name, ("", "")), one.record.folder, other.record.folder, job, 1):
-            return f"{name}={value[0]}", f"{name}={other.env.get(name, ('', ''))[0]}"
-    gpus = str(job.fields.get("gpus", ""))
-    wanted, made = one.processes, other.processes or gpus
-    if wanted.isdecimal() and made and wanted != made and one.words[0][0] != "mpirun":
-        return f"{wanted} processes", f"{made} processes"
-    return None
-
-
-def _equal(
-    mine: tuple[str, str], theirs: tuple[str, str], folder: str, other: str, job: ImportedJob, number: int
-) -> bool:
-    """Whether a value means the same in the two folders of the script and of the pod."""
-    a, b = mine[0], theirs[0]
-    name = _NUMBER.sub("", a.rpartition("/")[2])
-    if b.rpartition("/")[2] == name and any(b.rstrip("}").endswith(path) for path in job.fields.get("files", {})):
-        return True
-    if mine[0] != mine[1]:
-        if theirs == (re.sub(r"[0-9]+$", DEFAULT_PORT, mine[0]),) * 2:
-            return True  # the pods of a run have their ports for themselves
-        return theirs[0] != theirs[1] and _fixed([one.replace(HOME, "") for one in mine]) <= _fixed(theirs)
-    if theirs[0] != theirs[1]:
-        return False
-    if a == b:
-        return number > 0 or "/" not in a or a.startswith("/") or folder == other
-    places = [posixpath.normpath(f"/.{posixpath.join(*pair)}") for pair in ((folder, a), (other, b))]
-    return places[0] == places[1] or a.replace(HOME, posixpath.relpath(HOME, other)) == b
-
-
-def _fixed(values: Sequence[str]) -> frozenset[str]:
-    """Parts of a value that are the same in both runs."""
-    first, second = (_WORD.findall(one) for one in values)
-    return frozenset(first) & frozenset(second)
-
-
-def _text(program: _Program) -> str:
-    return " ".join(word for word, _ in program.words)[:_SHOWN]
-
-
-def _said(job: ImportedJob, task: int, program: _Program, near: _Program | None) -> str:
+def _said(job: ImportedJob, task: int, program: Program, near: Program | None) -> str:
     if near is None:
-        return f"task {task} starts `{_text(program)}` in the script, and not in the job"
-    found = _same(job, program, near) or ("", "")
+        return f"task {task} starts `{text_of(program)}` in the script, and not in the job"
+    found = first_difference(job, program, near) or ("", "")
     if found[0] == found[1] != "":  # a path that is relative
-        return f"task {task} starts `{_text(program)}` in another folder"
-    one, other = (value[:_SHOWN] for value in found)
+        return f"task {task} starts `{text_of(program)}` in another folder"
+    one, other = (value[:SHOWN] for value in found)
     name = program.words[0][0].rpartition("/")[2]
     return f"task {task} starts `{name}` with `{one}` in the script, and with `{other}` in the job"
 
