@@ -6,7 +6,7 @@ From `pkg/apis/workflow/v1alpha1/workflow_types.go` of argo-workflows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -141,6 +141,29 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
     wanted |= {"deadline": quantity.duration(seconds)} if seconds else {}
     fields[_SCHEDULE] = literals(wanted if len(wanted) > 1 else wanted["cron"])
     return replace(job, fields=fields, places={**job.places, _SCHEDULE: place(times[0][0])})
+
+
+def reference_of(document: object) -> tuple[str, Route] | None:
+    """The name of the WorkflowTemplate that a workflow runs, with its route."""
+    for route in (("spec", "workflowSpec", _RUNS), ("spec", _RUNS)):
+        if (name := at(document, *route, "name")) is not None:
+            return str(name), route
+    return None
+
+
+def is_template(document: object, name: str) -> bool:
+    return at(document, "metadata", "name") == name and isinstance(at(document, "spec", "templates"), list)
+
+
+def added_to_template(document: object, reference: Route) -> Iterator[Route]:
+    """Values of a workflow beside the WorkflowTemplate that it runs."""
+    for holder in dict.fromkeys((("spec",), reference[:-1])):
+        for name in others(as_mapping(follow(document, holder)), frozenset({_RUNS, "workflowSpec"})):
+            if name != "arguments" or at(document, *holder, name, "parameters"):
+                yield (*holder, name)
+
+
+_RUNS: Final = "workflowTemplateRef"
 
 
 def _uncalled(document: Body, route: Route) -> dict[str, Route]:

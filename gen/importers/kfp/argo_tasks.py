@@ -17,10 +17,13 @@ from gen.importers.kfp.graph import MAX_CONDITION, MAX_ITEMS, Task, When, as_tex
 from gen.importers.kfp.losses import Loss, lost_condition, lost_field, lost_loop
 from gen.kubernetes.objects import Body
 
+_OTHER: Final = "templateRef"
+_OF_OTHER: Final = "` of `"
+"""Between the names of a template and of the object that has it."""
 _GOES_ON: Final = "continueOn"
 _OF_TASK: Final = frozenset(
     {"name", "template", "arguments", "dependencies", "depends", "when", "withItems", "withParam", "withSequence"}
-    | {_GOES_ON}
+    | {_GOES_ON, _OTHER}
 )
 
 
@@ -86,7 +89,8 @@ def task_of(data: Body, route: Route, needs: tuple[str, ...], when: When, lost: 
     return Task(
         name=data["name"],
         route=route,
-        calls=str(data.get("template") or ""),
+        calls=str(data.get("template") or "")
+        or _OF_OTHER.join(str(at(data, _OTHER, one)) for one in ("template", "name")),
         needs=needs,
         when=when,
         condition=str(data.get("when") or ""),
@@ -124,6 +128,11 @@ def _sequence(data: object) -> list[str] | None:
     step = 1 if number is not None or first <= last else -1
     fits = 0 <= (last - first) * step < MAX_ITEMS and _FORMAT.fullmatch(form := str(form or "%d"))
     return [form % one for one in range(first, last + step, step)] if fits else None
+
+
+def why_unknown(template: str) -> str:
+    """Why a template is not known, before its name."""
+    return "gen reads no templates of other objects, such as" if _OF_OTHER in template else "unknown template,"
 
 
 def with_needs(target: str, tasks: Mapping[str, Task]) -> dict[str, Task] | None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from gen.base import Route, as_list, at, regex
 from gen.importers.draft import is_secret, label
 from gen.importers.kfp import graph
-from gen.importers.kfp.argo_tasks import with_needs
+from gen.importers.kfp.argo_tasks import why_unknown, with_needs
 from gen.importers.kfp.claims import OF_CLAIM, Around, on_kubernetes, with_workspace
 from gen.importers.kfp.graph import ARTIFACT
 from gen.importers.kfp.ir import QUOTED, artifacts_of, with_files
@@ -229,7 +229,7 @@ class Reader:
         if template is None or name in scope.above or full:
             why = "it is a loop of" if name in scope.above else "too many steps before"
             if template is None:
-                why = "`components` has no" if "" in self.pipeline.templates else "unknown template,"
+                why = "`components` has no" if "" in self.pipeline.templates else why_unknown(name)
             self.left[f"task `{task}` is not carried: {why} `{name}`", route or self.pipeline.route] = []
             return _Ends(last=scope.needs, every=())
         if isinstance(template, graph.Leaf):

@@ -16,7 +16,7 @@ from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.argo import pipeline_of_argo, with_schedule
+from gen.importers.kfp.argo import added_to_template, is_template, pipeline_of_argo, reference_of, with_schedule
 from gen.importers.kfp.assembly import ACCOUNT, CallJobs, assembled
 from gen.importers.kfp.calls import Reader, claim_of, with_quoted
 from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, on_platform, volume_of, with_config, with_volumes
@@ -100,6 +100,7 @@ class KfpImporter(Importer):
                 own_places: list[Location] = []
                 jobs += _checked(pipeline, number, read, own, own_places, found, of_setting)
                 places += own_places
+        _check_references(read, found, has_steps=bool(places))
         if not places and not found.failed():
             hint = "compile the pipeline, and name the YAML file"
             found.error(INVALID_MANIFEST, Location(given.file), "no step of a pipeline found", hint)
@@ -110,6 +111,23 @@ def _pipeline(document: object, platforms: object) -> Pipeline | None:
     if not isinstance(document, dict):
         return None
     return pipeline_of_ir(document, platforms) or pipeline_of_argo(document)
+
+
+def _check_references(read: Manifests, found: Findings, *, has_steps: bool) -> None:
+    """Report workflows that run a WorkflowTemplate: one that the input does not have, and what they add to it."""
+    for number, document in enumerate(read.documents):
+        if (reference := reference_of(document)) is None:
+            continue
+        name, route = reference
+        if not any(is_template(one, name) for one in read.documents):
+            message, hint = f"the input has no WorkflowTemplate `{name}`", "write it into the same file, behind `---`"
+            report = found.warning if has_steps else found.error
+            report(INVALID_MANIFEST, read.place(number, route), message, hint)
+            continue
+        for added in added_to_template(document, route):
+            hint = f"set it in the job, which is that of the WorkflowTemplate `{name}`, if it is needed"
+            message = f"`{'.'.join(map(str, added[1:]))}` of the workflow is not carried: gen reads only its template"
+            found.warning(NOT_CARRIED, read.place(number, added), message, hint)
 
 
 def _checked(

@@ -17,7 +17,7 @@ OWN: Final = "/tmp/outputs"  # noqa: S108 - in the pod
 """Folder for outputs of a step without artifacts, which no other step reads."""
 HINTS: Final = {
     "field": "check whether the step needs it",
-    "files": "let steps pass files on in a folder `{{ run.id }}` of a volume",
+    "files": "let steps pass files on in a folder `{{ run.id }}` of a volume, and commands download and upload others",
     "sdk": "compile the pipeline again with kfp 2.5 or newer: older versions only have paths of objects in a store",
     "store": "only Kubeflow Pipelines downloads it: put it on a volume, or name its store in `inputs` of the step, and "
     "write its path there in place of the URI",

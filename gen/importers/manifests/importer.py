@@ -313,6 +313,9 @@ def _with_hosts(draft: JobDraft, item: Item, body: Body, pods: Sequence[Template
     return {**body, "spec": with_hosts(body["spec"], hosts, item.name, draft.namespace)}
 
 
+_SELECTOR: Final = "clusterSelector"
+
+
 def _is_name(field: str | int) -> bool:
     """Whether a field names a container, a volume or another object, and no host."""
     return str(field).endswith(("name", "Name")) and field != "hostname"
@@ -325,7 +328,9 @@ def _without_pods(item: Item, kind: str, pods: Sequence[Template]) -> tuple[Loca
         hint = "write the job by hand; a run that uses pods of another object has no form in gen"
         if is_declared:
             hint = f"set `image` of the pods in `kinds.{kind}` of the overlay to a field of the object"
-        return item.place("spec"), "the object has no pod template", hint
+        cluster = [_SELECTOR] if at(item.body, "spec", _SELECTOR) is not None else []
+        message = "the object has no pod template"
+        return item.place("spec", *cluster), f"`{_SELECTOR}`: {message}" if cluster else message, hint
     if is_declared and not any(one.spec for one in pods):
         message = f"`{'.'.join(map(str, pods[0].route))}` is not a pod template: it has no `spec`"
         hint = f"name templates with `spec` in `kinds.{kind}` of the overlay; gen builds no pods without one"

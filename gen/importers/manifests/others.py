@@ -8,6 +8,7 @@ from gen.base import Findings, Location
 from gen.base.codes.imports import INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import ImportInput
 from gen.importers.manifests.objects import Item
+from gen.importers.manifests.placeholders import filled
 from gen.importers.manifests.runtimes import RUNTIME_HINT
 from gen.importers.manifests.volumes import selects_name
 from gen.job.kinds import ALL_KINDS
@@ -75,7 +76,7 @@ def report_others(every: list[Item], runs: list[Item], used: dict[int, bool], fo
             why = "gen renders no such object from a job"
         elif "binaryData" in item.body:
             why = "files of a job are texts, and it has `binaryData`"
-        run = next((one.name for one in runs if selects_name(item, one)), "")
+        run = next((filled(one)[0].name for one in runs if selects_name(item, one)), "")
         hint = f"remove it, or let it select `gen/job: {run}` if other programs use it" if run else KEPT
         hint = RUNTIME_HINT if any(runtimes_in(item.body)) else hint
         why = f"it selects pods of `{run}` by its name, and those of a run have another one" if run else why

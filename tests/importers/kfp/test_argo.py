@@ -144,3 +144,23 @@ def test_variables_of_the_executor_are_not_carried(words: list[str], env: dict[s
     step = program("dag", *words)
     step["container"] |= env
     single(*(f"`${name}` of step `dag` is not carried" for name in found), document=workflow(step))
+
+
+def test_templates_of_other_objects_are_named() -> None:
+    call = {"name": "b", "templateRef": {"name": "other", "template": "x"}}
+    single(
+        "task `b` is not carried: gen reads no templates of other objects, such as `x` of `other`",
+        document=workflow(dag(task("a"), call), program("a")),
+    )
+
+
+def test_a_template_that_the_input_does_not_have_is_an_error_where_a_workflow_names_it() -> None:
+    document = {**workflow(), "spec": {"workflowTemplateRef": {"name": "other"}}}
+    _, found = read(document)
+    assert [(one.message, one.is_error) for one in found] == [("the input has no WorkflowTemplate `other`", True)]
+    other = {**workflow(program("dag")), "kind": "WorkflowTemplate", "metadata": {"name": "other"}}
+    assert single(document=other)["kind"] == "batch"
+    assert read(document, other)[1] == []
+    document["spec"] |= values(x="1")
+    _, found = read(document, other)
+    assert [one.message for one in found] == ["`arguments` of the workflow is not carried: gen reads only its template"]

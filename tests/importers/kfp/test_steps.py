@@ -10,6 +10,7 @@ import yaml
 
 from gen.base.findings import Findings
 from gen.importers import IMPORTERS, ImportInput, renders
+from gen.importers.kfp.losses import HINTS
 from gen.importers.overlay_needs import fragment
 from gen.importers.proof import NAME, Proof, overlay_text, prove
 from gen.render.pipeline import render_job
@@ -166,7 +167,7 @@ def test_a_step_that_creates_another_object_is_left_out() -> None:
     "field, hint",
     [
         ("computeClass", "check whether the step needs it"),
-        ("outputs", "let steps pass files on in a folder `{{ run.id }}` of a volume"),
+        ("outputs", HINTS["files"]),
     ],
 )
 def test_the_remedy_for_a_lost_field_is_that_of_its_meaning(field: str, hint: str) -> None:
