@@ -24,6 +24,7 @@ from gen.importers.kfp.graph import (
     number_of,
     retries_of_template,
 )
+from gen.importers.manifests.objects import RUN_TEMPLATE
 from gen.importers.manifests.pods import without_metadata
 from gen.job.kinds import ALL_KINDS
 from gen.kubernetes import quantity
@@ -143,14 +144,6 @@ def with_schedule(job: ImportedJob, spec: Body, place: Callable[[str], Location]
     return replace(job, fields=fields, places={**job.places, _SCHEDULE: place(times[0][0])})
 
 
-def reference_of(document: object) -> tuple[str, Route] | None:
-    """The name of the WorkflowTemplate that a workflow runs, with its route."""
-    for route in (("spec", "workflowSpec", _RUNS), ("spec", _RUNS)):
-        if (name := at(document, *route, "name")) is not None:
-            return str(name), route
-    return None
-
-
 def is_template(document: object, name: str) -> bool:
     return at(document, "metadata", "name") == name and isinstance(at(document, "spec", "templates"), list)
 
@@ -158,12 +151,9 @@ def is_template(document: object, name: str) -> bool:
 def added_to_template(document: object, reference: Route) -> Iterator[Route]:
     """Values of a workflow beside the WorkflowTemplate that it runs."""
     for holder in dict.fromkeys((("spec",), reference[:-1])):
-        for name in others(as_mapping(follow(document, holder)), frozenset({_RUNS, "workflowSpec"})):
+        for name in others(as_mapping(follow(document, holder)), frozenset({RUN_TEMPLATE, "workflowSpec"})):
             if name != "arguments" or at(document, *holder, name, "parameters"):
                 yield (*holder, name)
-
-
-_RUNS: Final = "workflowTemplateRef"
 
 
 def _uncalled(document: Body, route: Route) -> dict[str, Route]:

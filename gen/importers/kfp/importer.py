@@ -16,7 +16,7 @@ from gen.base.codes.imports import CANNOT_RUN, INVALID_MANIFEST, NOT_CARRIED
 from gen.importers import Fields, ImportedJob, Importer, ImportInput
 from gen.importers.draft import literal
 from gen.importers.kfp import graph
-from gen.importers.kfp.argo import added_to_template, is_template, pipeline_of_argo, reference_of, with_schedule
+from gen.importers.kfp.argo import added_to_template, is_template, pipeline_of_argo, with_schedule
 from gen.importers.kfp.assembly import ACCOUNT, CallJobs, assembled
 from gen.importers.kfp.calls import Reader, claim_of, with_quoted
 from gen.importers.kfp.claims import PLATFORM, VOLUME, of_claim, on_platform, volume_of, with_config, with_volumes
@@ -36,6 +36,7 @@ from gen.importers.kfp.losses import (
 )
 from gen.importers.kfp.object_ends import lost_ends
 from gen.importers.kfp.parts import parts_of
+from gen.importers.manifests.objects import reference_of
 from gen.importers.manifests.pods import is_carried
 from gen.importers.overlay_needs import merge
 from gen.job.kinds import ALL_KINDS
@@ -120,7 +121,7 @@ def _check_references(read: Manifests, found: Findings, *, has_steps: bool) -> N
             continue
         name, route = reference
         if not any(is_template(one, name) for one in read.documents):
-            message, hint = f"the input has no WorkflowTemplate `{name}`", "write it into the same file, behind `---`"
+            message, hint = f"the file has no WorkflowTemplate `{name}`", "write it into the same file, behind `---`"
             report = found.warning if has_steps else found.error
             report(INVALID_MANIFEST, read.place(number, route), message, hint)
             continue

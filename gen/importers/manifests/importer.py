@@ -19,7 +19,15 @@ from gen.importers.cleaning import cleaned, without_unknown
 from gen.importers.comparison import without_defaults
 from gen.importers.draft import JobDraft, is_secret, texts_in, validated, with_hosts
 from gen.importers.manifests.container_names import with_names_in_job
-from gen.importers.manifests.objects import Item, Template, container_route, items, main_index, templates
+from gen.importers.manifests.objects import (
+    Item,
+    Template,
+    container_route,
+    items,
+    main_index,
+    reference_of,
+    templates,
+)
 from gen.importers.manifests.others import group_of, kind_of, report_none, report_others
 from gen.importers.manifests.own_names import of_kubectl, rename_object
 from gen.importers.manifests.placeholders import START, filled, report_placeholders, with_params
@@ -175,10 +183,11 @@ class ManifestsImporter(Importer):
 
 
 def _is_pipeline(item: Item) -> bool:
-    """Whether the object has the templates of a workflow of Argo, and is not in a list of objects."""
+    """Whether the object has the templates of a workflow of Argo or names them, and is not in a list of objects."""
     spec = item.body.get("spec")
-    known = at(spec, "templates") or at(spec, "workflowSpec", "templates")
-    return item.at == () and group_of(item) == ALL_KINDS["pipeline"].facts.group and isinstance(known, list)
+    known = any(isinstance(at(one, "templates"), list) for one in (spec, at(spec, "workflowSpec")))
+    known = known or reference_of(item.body) is not None
+    return item.at == () and group_of(item) == ALL_KINDS["pipeline"].facts.group and known
 
 
 def _pipelines(given: ImportInput, file: str, found: Findings) -> Sequence[ImportedJob]:

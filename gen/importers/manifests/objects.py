@@ -282,3 +282,14 @@ def container_route(one: Template, container: str | None) -> tuple[str | int, ..
 
 def _number(value: object, default: int) -> int:
     return int(value) if isinstance(value, int | str) and str(value).isdecimal() and len(str(value)) < 10 else default  # noqa: PLR2004 - not a number of pods
+
+
+RUN_TEMPLATE: Final = "workflowTemplateRef"
+
+
+def reference_of(document: object) -> tuple[str, Route] | None:
+    """The name of the WorkflowTemplate that a workflow runs, with its route."""
+    for route in (("spec", "workflowSpec", RUN_TEMPLATE), ("spec", RUN_TEMPLATE)):
+        if (name := at(document, *route, "name")) is not None:
+            return str(name), route
+    return None

@@ -157,7 +157,7 @@ def test_templates_of_other_objects_are_named() -> None:
 def test_a_template_that_the_input_does_not_have_is_an_error_where_a_workflow_names_it() -> None:
     document = {**workflow(), "spec": {"workflowTemplateRef": {"name": "other"}}}
     _, found = read(document)
-    assert [(one.message, one.is_error) for one in found] == [("the input has no WorkflowTemplate `other`", True)]
+    assert [(one.message, one.is_error) for one in found] == [("the file has no WorkflowTemplate `other`", True)]
     other = {**workflow(program("dag")), "kind": "WorkflowTemplate", "metadata": {"name": "other"}}
     assert single(document=other)["kind"] == "batch"
     assert read(document, other)[1] == []

@@ -685,3 +685,10 @@ def test_why_claims_of_a_set_have_no_patch(more: dict[str, Any], end: str) -> No
     body["spec"]["volumeClaimPolicies"] = [{"templates": [template], **more}]
     ((why,),) = proof_of(body).refused.values()
     assert why.endswith(f"these claims {end}")
+
+
+def test_a_workflow_without_its_template_is_an_error_at_its_name() -> None:
+    body = an_object("argoproj.io/v1alpha1", "Workflow", {"workflowTemplateRef": {"name": "other"}})
+    jobs, found = read(body)
+    assert jobs == []
+    assert [one.message for one in found] == ["the file has no WorkflowTemplate `other`"]
