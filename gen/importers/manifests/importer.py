@@ -352,6 +352,8 @@ def _modern(draft: JobDraft, item: Item, model: type[Job], facts: Resource) -> B
     body = _modern_body(item, model, facts)
     for route, message, hint in model.changes({"spec": {}, **item.body}):
         draft.found.warning(NOT_CARRIED, item.place(*route), message, hint)
+    for route, message, hint in model.obstacles({"spec": {}, **item.body}):
+        draft.cannot_run(item.place(*route), message, hint)
     version = str(body["apiVersion"])
     if version in facts.versions:
         if version != next(iter(facts.versions)):

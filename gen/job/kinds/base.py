@@ -134,6 +134,11 @@ class Job(JobFields, ABC):
         return ()
 
     @classmethod
+    def obstacles(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        """Why the pods of an object cannot run in the form of `modern`: routes, problems and remedies."""
+        return ()
+
+    @classmethod
     def read_counts(cls, spec: Body) -> Mapping[str, object]:
         """Fields of an imported job that no route of `copied` or of the facts gives, from the `spec` of its object."""
         return {}

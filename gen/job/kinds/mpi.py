@@ -12,7 +12,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from gen.base import Route, as_mapping, as_mappings, at
+from gen.base import Route, as_mapping, as_mappings, at, regex
 from gen.job.kinds.base import Problem
 from gen.job.kinds.kubeflow import KubeflowJob
 from gen.job.kinds.role import Hosts, Role, Target, counted_failures, counted_restarts
@@ -51,6 +51,10 @@ def ssh_server(port: int | None, mounted: Iterable[str] = ()) -> tuple[str, ...]
 def ssh_port(target: Target) -> int:
     """On the network of the nodes, sshd of the node has port 22, and several jobs may have workers on one node."""
     return _PORTS[crc32(f"{target.namespace}/{target.name}".encode()) % len(_PORTS)]
+
+
+_SERVED: Final = (V1, V2)
+_VARIABLE: Final = regex(r"\$(?:\w|\{)")
 
 
 class MPIRoles(Model):
@@ -138,6 +142,20 @@ class MPIJob(KubeflowJob):
         for gone in ("launcherOnMaster", "mountsOnLauncher", "processingResourceType"):
             spec.pop(gone, None)
         return {**body, "spec": spec}
+
+    @classmethod
+    def obstacles(cls, body: Body) -> Iterable[tuple[Route, str, str]]:
+        """In the versions that have been retired, the launcher starts `kubexec.sh` by its path, and no `ssh`."""
+        pod = ("spec", cls.facts.pods[0].role_map, "Launcher", "template", "spec", "containers")
+        for number, container in enumerate(
+            as_mappings(at(body, *pod)) if body.get("apiVersion") not in _SERVED else ()
+        ):
+            for index, one in enumerate(as_mappings(container.get("env"))):
+                value = str(one.get("value"))
+                if one.get("name") == "PATH" and _VARIABLE.search(value) and "/usr/bin" not in value.split(":"):
+                    message = "Kubernetes expands no `$NAME` in `PATH`, so that the launcher finds no `ssh`"
+                    hint = "write the whole path, such as `/usr/local/bin:/usr/bin:/bin`, and the folders behind it"
+                    yield (*pod, number, "env", index, "value"), message, hint
 
     @classmethod
     def changes(cls, body: Body) -> Iterable[tuple[Route, str, str]]:

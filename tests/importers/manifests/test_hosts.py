@@ -302,3 +302,21 @@ def test_names_of_containers_and_volumes_are_no_hosts() -> None:
         volumes=[{"name": "run-master-0", "emptyDir": {}}],
     )
     assert proof_of(body).job.obstacles == ()
+
+
+@for_each(
+    ("version", "path", "found"),
+    [
+        ("v1alpha2", "$PATH:/opt/bin", True),
+        ("v1alpha2", "$PATH:/usr/bin", False),
+        ("v1alpha2", "$(PATH):/opt/bin", False),
+        ("v2beta1", "$PATH:/opt/bin", False),
+    ],
+)
+def test_a_launcher_without_a_path_finds_no_ssh(version: str, path: str, found: bool) -> None:
+    body = mpi(version, "/opt/bin/mpirun", "x")
+    container = body["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": "PATH", "value": path}]
+    (job,), _ = read(body)
+    message = "Kubernetes expands no `$NAME` in `PATH`, so that the launcher finds no `ssh`"
+    assert [one.message for one in job.obstacles if "PATH" in one.message] == ([message] if found else [])
