@@ -428,5 +428,6 @@ def report_variables(
                     field = "command" if re.search(rf"\$\{{?{name}\b", str(at(container, "command"))) else "args"
                     what = f"the variable `{name}` of `{field}`"
                     hint = f"import it again with `--define {name}=VALUE`, or set it in `env`, unless the image has it"
-                    place = item.place(*one.route, "spec", "containers", number, field)
+                    items = [index for index, word in enumerate(as_list(container[field])) if name in str(word)]
+                    place = item.place(*one.route, "spec", "containers", number, field, *items[:1])
                     draft.drop(place, what, "nothing in the file gives it a value", hint)

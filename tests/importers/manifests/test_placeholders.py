@@ -409,3 +409,11 @@ def test_a_placeholder_in_the_name_of_a_pod_template_has_no_effect() -> None:
     template = {"metadata": {"name": "run-$JOB"}, "spec": {**pod("x")["spec"], "restartPolicy": "Never"}}
     (job,), found = read(an_object("batch/v1", "Job", {"template": template}))
     assert (job.obstacles, [*found]) == ((), [])
+
+
+def test_a_variable_without_a_value_is_reported_in_its_word() -> None:
+    text = FROM_TEMPLATE.replace(
+        "[sh, -c, 'python train.py --seed $SEED']", "\n            - sh\n            - -c\n            - x ${SEED}"
+    )
+    _, found = from_template(text)
+    assert [one.place.line for one in found if "nothing in the file" in one.message] == [16]
