@@ -242,7 +242,6 @@ def _imported(
     separate(draft, holders, [one for one in every if one.namespace in ("", item.namespace)])
     report_ports(draft, item, pods, model)
     report_services(draft, item, every)
-    report_variables(draft, item, pods, given, placeholders)
     _report_secrets(draft, item, pods, facts)
     _lose_ttl(draft, item, body, facts)
     maps_used = maps_of(pods, files)
@@ -254,9 +253,10 @@ def _imported(
     gone = reserved(model, draft.fields)
     if facts is model.facts:
         body = _with_hosts(draft, item, body, pods, model)
-    draft.fields = with_params(draft.fields, placeholders)
+    plain, draft.fields = validated(model, draft.fields), with_params(draft.fields, placeholders)
     mains = [container_route(one, model.facts.container) for one in pods]
     report_placeholders(draft, item, placeholders, draft.fields.get("params", {}), mains)
+    report_variables(draft, item, pods, given, placeholders, plain)
     original = _original(item, body, facts, model, files, gone)
     made = draft.finished(f"Imported from {facts.kind} {item.name}.", (original,))
     if made is not None:

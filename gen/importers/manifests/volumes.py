@@ -402,17 +402,22 @@ _OF_TPU: Final = regex(r"(?:TPU|MEGASCALE)_\w+")
 
 
 def report_variables(
-    draft: JobDraft, item: Item, every: Sequence[Template], given: ImportInput, placeholders: Sequence[Placeholder]
+    draft: JobDraft,
+    item: Item,
+    every: Sequence[Template],
+    given: ImportInput,
+    placeholders: Sequence[Placeholder],
+    job: Job | None,
 ) -> None:
     """Report variables in scripts of a file for `envsubst` that neither the object nor a script sets. A placeholder
-    outside of scripts, where nothing else would replace it, or a value of `--define` shows that the file is one.
+    outside of scripts, where nothing else would replace it, or a value of `--define` shows that the file is one. `job`
+    has no params in place of the placeholders.
     """
     signs = [f"${sign}".encode() for name in given.define for sign in (name, f"{{{name}}}")]
     if not any("$" in one.text for one in placeholders) and not any(
         sign in raw for _, raw in given.files for sign in signs
     ):
         return
-    job = validated(ALL_KINDS[draft.fields["kind"]], draft.fields)
     roles = job.replica_roles("run") if job is not None else ()
     known = {*USUAL, *(job.given_env if job is not None else ()), *(one["name"] for role in roles for one in role.env)}
     for one in every:

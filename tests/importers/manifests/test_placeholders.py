@@ -417,3 +417,12 @@ def test_a_variable_without_a_value_is_reported_in_its_word() -> None:
     )
     _, found = from_template(text)
     assert [one.place.line for one in found if "nothing in the file" in one.message] == [16]
+
+
+def test_a_variable_next_to_a_placeholder_does_not_hide_it() -> None:
+    containers = [{"name": name, "image": "$IMAGE", "command": ["sh", "-c", "x ${IMAGE} ${A}"]} for name in "xy"]
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}}
+    _, found = read(an_object("batch/v1", "Job", spec))
+    hints = [one.hint for one in found if "placeholder" in one.message]
+    assert hints == ["import it again with `--define IMAGE=VALUE`: a patch has `change-me-image`, too"]
+    assert [one.place for one in found if "nothing in the file" in one.message]
