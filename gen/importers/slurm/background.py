@@ -37,15 +37,22 @@ def set_ids(reader: BatchCommands, node: Node) -> None:
         reader.keyed[name] = {key: _set_id(reader, node, f"{name}_{key}", one) for key, one in items.items()}
     elif isinstance(value, str):
         reader.variables |= {name: _set_id(reader, node, name, value)} if name in reader.variables else {}
-    else:
+    elif _read_by("".join(value)):  # few have one, and a loop can append thousands of items, one at a time
         made = (_set_id(reader, node, f"{name}_{number}", one) for number, one in enumerate(value))
         reader.variables[name] = tuple(made)
 
 
+def _read_by(value: str) -> str:
+    """The process id or the status that a value reads; empty for others."""
+    return next((one for one in (_LAST, *STATUSES) if one in value), "")
+
+
 def _set_id(reader: BatchCommands, node: Node, name: str, value: str) -> str:
+    last = _read_by(value)
+    if not last:
+        return value
     key, name = name, re.sub(r"\W", "_", name)
-    last = next((one for one in (_LAST, *STATUSES) if one in value), None)
-    if last is None or not name.isidentifier():
+    if not name.isidentifier():
         return value
     if value != last or (name != key and name in reader.ids):
         used = reader.ids | {one.sets for one in reader.steps}

@@ -24,9 +24,10 @@ def without_suffixes(script: BatchScript, runs: Sequence[AnyStep]) -> list[AnySt
     made: list[AnyStep] = []
     for run in runs:
         texts = [*run.words, *(value for _, value in run.assigned)]
-        _name(script, texts, run.place)
+        _name(script, _suffixes(texts), run.place)
         for name, value in run.exported.items():
-            _name(script, [value] if isinstance(value, str) else [*value], set_at(script, name, run.place))
+            if found := _suffixes([value] if isinstance(value, str) else value):
+                _name(script, found, set_at(script, name, run.place))
         words = tuple(map(_plain, run.words))
         assigned = tuple((name, _plain(value)) for name, value in run.assigned)
         exported = {name: _plain_value(value) for name, value in run.exported.items()}
@@ -34,9 +35,13 @@ def without_suffixes(script: BatchScript, runs: Sequence[AnyStep]) -> list[AnySt
     return made
 
 
-def _name(script: BatchScript, texts: Sequence[str], place: Location) -> None:
-    for match in filter(None, map(_NAME.search, texts)):
-        what = f"the suffix `{match[2]}` of the name of a node"
+def _suffixes(texts: Sequence[str]) -> list[str]:
+    return [match[2] for match in map(_NAME.search, texts) if match is not None]
+
+
+def _name(script: BatchScript, suffixes: Sequence[str], place: Location) -> None:
+    for suffix in suffixes:
+        what = f"the suffix `{suffix}` of the name of a node"
         hint = "set `network` of the job, if the program needs another network"
         script.left.append(DroppedPart(place, what, "a pod has one name", hint))
 
