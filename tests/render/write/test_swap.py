@@ -5,13 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gen.base.findings import UsageError
+from tests import forks
 from tests.support import Repository
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ from gen.commands.render import Request, render
 from gen.render import run
 run.STAGED_JOBS = int(sys.argv[3])
 render(Request(root=Path(sys.argv[2]), parallel=1))
+os._exit(0)
 """
 
 
@@ -53,9 +53,9 @@ def jobs(repo: Repository, tags: dict[str, int]) -> None:
 
 
 def killed(repo: Repository, limit: int, staged: int) -> bool:
-    command = [sys.executable, "-c", KILLER, str(limit), str(repo.root), str(staged)]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
+    arguments = (str(limit), repo.root, str(staged))
+    done = forks.ran(*arguments, script=KILLER, cwd=repo.root, env=os.environ)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0
 
 
