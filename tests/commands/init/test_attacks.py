@@ -69,7 +69,7 @@ class Attacker:
 
 
 def environment(attacker: Attacker) -> None:
-    assert run("python3", "-I", "-m", "venv", ".venv", cwd=attacker.root).returncode == 0
+    assert run("python3", "-I", "-m", "venv", "--without-pip", ".venv", cwd=attacker.root).returncode == 0
     (packages,) = (attacker.root / ".venv/lib").glob("python3.*/site-packages")
     (packages / "x.pth").write_text(f"import pathlib; pathlib.Path({str(attacker.mark)!r}).touch()\n", "utf-8")
     attacker.write(".venv/bin/gen", attacker.shell)

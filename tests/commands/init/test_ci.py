@@ -258,7 +258,7 @@ def test_ci_runs_nothing_from_a_committed_environment(site: Site, tmp_path: Path
     """One line in a `.pth` file of an environment runs at each start of its Python."""
     clone = site.clone("environment")
     mark = tmp_path / "attacked"
-    assert run("python3", "-I", "-m", "venv", ".venv", cwd=clone).returncode == 0
+    assert run("python3", "-I", "-m", "venv", "--without-pip", ".venv", cwd=clone).returncode == 0
     (packages,) = (clone / ".venv/lib").glob("python3.*/site-packages")
     (packages / "x.pth").write_text(f"import pathlib; pathlib.Path({str(mark)!r}).touch()\n", "utf-8")
     run(str(clone / ".venv/bin/python"), "-I", "-c", "pass", cwd=clone)
