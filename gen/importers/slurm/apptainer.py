@@ -16,6 +16,7 @@ from gen.importers.slurm.values import BatchValues
 PROGRAMS: Final = frozenset({"apptainer", "singularity"})
 OF_MODULES: Final = frozenset({"apptainer_wrapper", "singularity_wrapper"})
 """Programs of CSC that start the image of the loaded module."""
+STARTS: Final = PROGRAMS | OF_MODULES | {"shifter"}
 SHIFTER_VALUES: Final = names("-V --volume -i --image -m --module -e --env --env-file -w --workdir")
 CONTAINER_VALUES: Final = frozenset(
     {"-B", "--bind", "--env", "--pwd", "-H", "--home", "--overlay", "--env-file", "--mount", "-W", "--workdir", "-S"}

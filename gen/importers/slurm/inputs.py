@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from gen.base import Findings, regex
+from gen.importers.slurm.apptainer import RUNSCRIPT, opened
 from gen.importers.slurm.expansion import ADDRESS, MARKED, NODES, is_known, marked, shown, sources, split
 from gen.importers.slurm.options import options_of
 from gen.importers.slurm.programs import Step
@@ -22,19 +23,27 @@ READS: Final = regex(r"(?:\S*/)?(?:ba|z)?sh(?: (?:--?(?:login|norc|noprofile)|-[
 
 
 def with_input(step: Step, text: str, end: str) -> Step:
-    """A program of `srun` with the text of a here-document, which each task reads: a shell follows it, and gives it to
-    any other program.
-    """
+    """A program of `srun` with the text of a here-document, which each task reads."""
     _, program = options_of([*step.options], step.place, Findings())
     before = step.options[: len(step.options) - len(program)]
+    return replace(step, options=(*before, *words_with_input(program, text, end))) if program else step
+
+
+def words_with_input(words: Sequence[str], text: str, end: str) -> tuple[str, ...]:
+    """A command with the text of a here-document, also in a container: a shell follows it, and gives it to any other
+    program.
+    """
+    container = opened(words)
+    program = tuple(words if container is None or RUNSCRIPT in container.command else container.command)
+    before = tuple(words[: len(words) - len(program)])
     at = program.index("-s") if "-s" in program else len(program)
     if READS.fullmatch(" ".join(program[:at])):
         behind = (program[0], *program[at + 1 :]) if program[at + 1 :] else ()
-        return replace(step, options=(*before, *program[:at], "-c", text, *behind))
+        return (*before, *program[:at], "-c", text, *behind)
     start = f"'{end}'" if re.search(r"[$`\\]", text) and is_known(text) else end
-    words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
-    lines = f"{' '.join(words)} <<{start}", text if is_known(text) else _outside_marks(text), end
-    return replace(step, options=(*before, "bash", "-c", "\n".join(lines))) if program else step
+    shown_words = [shown(one) if is_known(one) else f'"{_outside_marks(one)}"' for one in program]
+    lines = f"{' '.join(shown_words)} <<{start}", text if is_known(text) else _outside_marks(text), end
+    return (*before, "bash", "-c", "\n".join(lines))
 
 
 def _outside_marks(text: str) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gen.base import Location, regex
 from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.shell_script import READERS, invalid_parts
+from gen.importers.slurm.apptainer import STARTS, opened
 from gen.importers.slurm.bash_text import MAX_LEVELS, cut, without_comments
 from gen.importers.slurm.batch_commands import FOLLOWED, BatchCommands
 from gen.importers.slurm.expansion import (
@@ -26,7 +27,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.grammar_text import for_grammar, readable
-from gen.importers.slurm.inputs import read_line, with_input
+from gen.importers.slurm.inputs import read_line, with_input, words_with_input
 from gen.importers.slurm.outputs import ASKS
 from gen.importers.slurm.placeholders import with_quoted_placeholders
 from gen.importers.slurm.programs import VARIABLE, Called, DroppedPart, Step, in_shell
@@ -203,6 +204,38 @@ def _text_of(reader: BatchCommands, heredoc: Node) -> str | None:
     return text
 
 
+def _words_behind(reader: BatchCommands, body: Node, heredoc: Node) -> list[str]:
+    """The words of a command behind those that the grammar gives it."""
+    lost = reader.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
+    return reader.words(" ".join([lost, *map(reader.text, heredoc.children_by_field_name("argument"))]))
+
+
+def _words_of(reader: BatchCommands, body: Node, heredoc: Node) -> list[str]:
+    """The words of a command that starts a container; none of others."""
+    name = body.child_by_field_name("name")
+    program = reader.text(name).rpartition("/")[2] if name is not None and body.type == "command" else ""
+    if name is None or program not in STARTS:
+        return [""]
+    text = reader.bytes[name.start_byte : body.end_byte].decode("utf-8", "replace")
+    return [*reader.words(text), *_words_behind(reader, body, heredoc)]
+
+
+def _starts_container(reader: BatchCommands, node: Node, parts: tuple[Node, Node], text: str, start: str) -> bool:
+    """Follow a program of a container that gets a text as its input. False for other commands."""
+    body, heredoc = parts
+    words = _words_of(reader, body, heredoc)
+    if opened(words) is None:
+        return False
+    given = [reader.text(one).partition("=") for one in body.children if one.type == "variable_assignment"]
+    own = [(name, reader.value(value)) for name, _, value in given]
+    inner = words_with_input(words, text.removesuffix("\n"), start.strip("'\"\\"))
+    reader.run(reader.place(node), [*inner], tuple(own))
+    if reader.output_file(node)[1] or reader.output_file(heredoc)[1]:
+        hint = "redirect the output of each program in the text, if another one reads it"
+        reader.leave(node, "the redirection of the output", "the cluster keeps the logs", hint)
+    return True
+
+
 def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc: Node) -> None:
     """A file that the script writes with `cat <<END > FILE`."""
     inner = next((one for one in heredoc.children if one.type == "heredoc_body"), None)
@@ -233,6 +266,8 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
         return  # it only shows something
     elif program == "read" and body is not None:
         read_line(reader, reader.words(reader.text(body))[1:], text)
+    elif body is not None and _starts_container(reader, node, (body, heredoc), text, start):
+        return
     elif body is not None and body.type == "command" and program not in FOLLOWED and reader.starts_program(node):
         quoted = text == raw  # or it has no variables
         reader.kept |= {*re.findall(r"\$\{?(\w+)", text)} if quoted else set()
@@ -243,7 +278,6 @@ def follow_heredoc(reader: BatchCommands, node: Node, body: Node | None, heredoc
         before = len(reader.steps)
         reader.follow_block((body,))
         if program == "srun" and len(reader.steps) > before:
-            lost = reader.bytes[body.end_byte : heredoc.start_byte].decode("utf-8", "replace")  # `-`
-            words = reader.words(" ".join([lost, *map(reader.text, heredoc.children_by_field_name("argument"))]))
+            words = _words_behind(reader, body, heredoc)
             step = replace(reader.steps[-1], options=(*reader.steps[-1].options, *words))
             reader.steps[-1] = with_input(step, text.removesuffix("\n"), start.strip("'\"\\"))

@@ -449,3 +449,24 @@ def test_a_mount_below_the_folder_of_sbatch_is_one_of_its_volume(mount: str) -> 
     (made,) = IMPORTERS["slurm"]().read(given, found := Findings())
     assert made.fields["data"] == {"lustre": {"path": "/c", "subPath": "x/b"}}
     assert [one.message for one in found] == []
+
+
+@for_each(
+    ("start", "command"),
+    [
+        ("apptainer exec --nv -B /lustre/a:/mnt/data b.sif bash", "python a.py 1\npython b.py $HOME"),
+        ("srun apptainer exec -B /lustre/a:/mnt/data b.sif sh -s", "python a.py 1\npython b.py $HOME"),
+    ],
+)
+def test_a_container_has_the_commands_of_its_here_document(start: str, command: str) -> None:
+    body = f"A=1\n{start} <<E\ncd /mnt/data\npython a.py $A\npython b.py \\$HOME\nE"
+    made, found = read(body)
+    assert made.fields["command"] == command
+    assert made.fields["workingDir"] == "/mnt/data"
+    assert made.fields["data"] == {"lustre": {"path": "/mnt/data", "subPath": "a"}}
+    assert not any("no pod has the folder" in one for one in found), found
+
+
+def test_a_program_of_a_container_has_its_here_document() -> None:
+    made, _ = read("apptainer exec b.sif python - <<'E'\nprint(1)\nE")
+    assert made.fields["command"] == "python - <<E\nprint(1)\nE"
