@@ -57,6 +57,9 @@ _OF_WALK: Final = (
 """Attributes of a reader that a part of the script changes."""
 _JOINS: Final = regex(r"IFS=(['\"]?)(.?)\1\s*(?:;|&&)\s*echo\s+\"\$\{(\w+)\[\*\]\}\"")
 """The items of an array with a sign between them."""
+_EVALUATES: Final = regex(r"eval\s+(?:echo\s+([^'\";|&<>()`]+|\"[^\"`]*\")|[\"']echo\s+([^'\";|&<>()`]+)[\"'])")
+"""Words that a shell expands twice."""
+_OF_SHELL: Final = regex(r"[;|&<>()`\n]")
 _IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
 _WRITTEN: Final = regex(
     r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
@@ -339,11 +342,8 @@ class Conditions(Expander):
         if joins is not None and all(map(is_known, items)):
             return joins[2].join(items)
         called = _words_of(command, "command")
-        if called[:1] == [command] and re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
-            program, *rest = self.words(with_braces(command))
-            text = " ".join(rest) if program == "echo" or not rest else formatted(rest[0], rest[1:])
-            if text is not None:
-                return text
+        if (text := self._text_of_echo(command, called)) is not None:
+            return text
         words = [self.words(one) or [""] for one in called]
         steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
         words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
@@ -360,6 +360,16 @@ class Conditions(Expander):
                 before = self.outputs if self.in_task else {}
                 self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
         return answer
+
+    def _text_of_echo(self, command: str, called: Sequence[str]) -> str | None:
+        """The text that a command alone prints, also of `eval echo`, which expands it twice; None for others."""
+        if (evaluated := _EVALUATES.fullmatch(command)) is not None:
+            text = " ".join(self.words(evaluated[1] or evaluated[2]))
+            return " ".join(self.words(text)) if is_known(text) and not _OF_SHELL.search(text) else None
+        if called[:1] != [command] or not re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
+            return None
+        program, *rest = self.words(with_braces(command))
+        return " ".join(rest) if program == "echo" or not rest else formatted(rest[0], rest[1:])
 
     @property
     def folder_now(self) -> str:

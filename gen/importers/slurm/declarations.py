@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gen.importers.slurm.background import set_ids
 from gen.importers.slurm.batch_commands import BatchCommands
-from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, source_text, sources
+from gen.importers.slurm.expansion import MARKED, is_known, items_of, marked, shown, source_text, sources
 from gen.importers.slurm.outputs import line_of_output
 from gen.importers.slurm.programs import DroppedPart, Step
 from gen.importers.slurm.site import OF_NETWORK, is_of_machines, is_of_pods
@@ -36,6 +36,9 @@ def assign(reader: BatchCommands, node: Node) -> None:
     if name == "IFS":
         text = reader.text(node) if is_known(value) else "unset IFS"
         reader.add(Step(text=text, place=reader.place(node), sets=name))
+    elif name == "SECONDS":  # which the shell counts
+        reader.add(Step(text=f"{name}={shown(value)}", place=reader.place(node), sets=name))
+        reader.variables[name] = marked(f"${name}")
     elif name and not reader.is_inner:
         _set_to_output(reader, node, name, value)
 
@@ -116,6 +119,10 @@ def _export(reader: BatchCommands, name: str) -> None:
     value = reader.variables.get(name, "")
     drawn = source_text(str(value))
     if "RANDOM" in drawn and not reader.in_task:
+        if name in reader.drawn:
+            what, why = f"the other random numbers of `{name}`", "the job draws the last one, for all programs"
+            hint = f"write `{name}={drawn}` in front of each program in `command`"
+            reader.left.append(DroppedPart(reader.at, what, why, hint))
         reader.drawn[name], reader.variables[name] = marked(drawn), marked(f"${name}")
     lines = [at for at, one in enumerate(reader.steps) if one.sets == name and one.text.startswith(f"{name}=")]
     singles = [one for one in reader.single_outputs if one[0].sets == name]

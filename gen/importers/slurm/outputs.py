@@ -180,6 +180,11 @@ def _folder(command: str, folder: str) -> str | None:
     return absolute(joined(folder.removeprefix(START).lstrip("/") if folder.startswith(START) else folder, asked[2]))
 
 
+def counts_with(name: str, source: str) -> bool:
+    """Whether a script computes with a variable."""
+    return name != "" and re.search(rf"\(\([^\n]*(?<!\w){name}(?!\w)", source) is not None
+
+
 class OutputLine(Struct, frozen=True, kw_only=True):
     """A line of the command that sets a variable to an output, or to a list of files."""
 
@@ -195,7 +200,7 @@ def line_of_output(name: str, value: str, known: Value, source: str, *, splits: 
     needs a shell that `splits` at blanks.
     """
     parts = sources(value)
-    is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\bRANDOM\b", one) for one in parts)
+    is_output = any(re.match(r"(?s)(?:\$\(\(.*)?\$\((?!\()|\$.*\b(?:RANDOM|SECONDS)\b", one) for one in parts)
     is_item = any(one.strip('"').startswith("${") and "[" in one for one in parts)
     lists_files = isinstance(known, tuple) and not {"*", "?"}.isdisjoint(parts)
     others = known[1:] if isinstance(known, tuple) and known[:1] == (value,) else ()

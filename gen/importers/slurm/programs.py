@@ -296,11 +296,14 @@ def uses_of(name: str, text: str) -> int:
 
 def value_in_command(name: str, value: Value, text: str, *, is_output: bool) -> str | None:
     """The value of a variable for a line of the command, if a text reads it several times or changes what it reads, or
-    if it computes with a time. None if the value can take its place.
+    if it computes with a time or a random number. None if the value can take its place.
     """
     if isinstance(value, tuple):
         return f"({' '.join(map(shown, value))})" if name in _item_reads(text) else None
-    is_time = value[1:].startswith("$(date") and re.search(rf"\(\([^\n]{{0,300}}\b{name}\b", text) is not None
+    is_time = (
+        value[1:].startswith(("$(date", "$RANDOM", "$((RANDOM", "$SECONDS"))
+        and re.search(rf"\(\([^\n]{{0,300}}\b{name}\b", text) is not None
+    )
     is_odd = re.search(r"^\s|\s\s|\s$", value) is not None  # of continued lines, which `A="$A b"` makes longer
     longer = re.finditer(rf'(?<![\w$-]){name}\+?=(?:"[^"]*"|\S*)', text if is_odd else "")
     uses = uses_of(name, text) - sum(uses_of(name, one[0]) for one in longer)

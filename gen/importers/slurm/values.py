@@ -34,6 +34,7 @@ from gen.importers.slurm.expansion import (
     sources,
 )
 from gen.importers.slurm.other_cases import name_branch
+from gen.importers.slurm.outputs import counts_with
 from gen.importers.slurm.programs import BETWEEN, SCRIPT, DroppedPart, Entered, Opened, Step, relative
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ class BatchValues(Conditions):
         if name in _LIST and not self.in_task:
             return NODES
         if name == "RANDOM":
-            return self.arithmetic(name) if OF_NUMBER.search(self._assigned) else self.random
+            counts = self.random != PORT and counts_with(self._assigned, self.source)
+            return self.arithmetic(name) if counts or OF_NUMBER.search(self._assigned) else self.random
         own = {"PWD": self.folder_now, RUN_ID: RUN, **({} if self.in_task else _OF_SCRIPT)}
         return own.get(name) or self.constants.get(name, _SPECIAL.get(name))
 

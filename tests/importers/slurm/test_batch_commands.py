@@ -961,6 +961,26 @@ def test_a_condition_about_a_file_of_an_earlier_program_stays(body: str) -> None
 
 
 @for_each(
+    ("body", "expected"),
+    [
+        ("O='--b $n.yml'\nfor n in c d; do a $(eval echo $O); done", "a --b c.yml\na --b d.yml"),
+        ("O='--b $n'\nn=$(cat /d/x)\na $(eval \"echo $O\")", "a --b $(cat /d/x)"),
+        ("SECONDS=0\na\nb $SECONDS", "SECONDS=0\na\nb $SECONDS"),
+        ("T=$SECONDS\na\nb $((SECONDS - T))", "T=$SECONDS\na\nb $(($SECONDS - $T))"),
+        ("SECONDS=0\na\necho $SECONDS", "a"),
+        (
+            "B=$RANDOM\nfor i in 1 2; do export S=$((B + i)); srun a; done",
+            "B=$RANDOM\nexport S=$(($B + 2))\nS=$(($B + 1)) a\na",
+        ),
+        ("B=$RANDOM\na run-$B", "a run-{{ run.id }}"),
+    ],
+)
+def test_texts_that_a_shell_expands_twice_and_numbers_that_it_counts(body: str, expected: str) -> None:
+    made = job(script("-N 1", body=body, interpreter=BASH)).fields["command"]
+    assert made == (["bash", "-c", expected] if "SECONDS" in expected or "RANDOM" in expected else expected)
+
+
+@for_each(
     ("options", "body"),
     [
         ("-N 1", "for i in 1 2; do a $i > /d/l.$i; grep -q c /d/l.$i && break; done\nb"),

@@ -227,6 +227,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "set -e\nreadonly A=1\nexport A=2\na", 6, "bash ends this command, because it changes the readonly"),
         (NODE, "readonly i=1\nfor i in 2; do a $i; done\nb", 5, "bash ends this command, because it changes the"),
         (NODE, "readonly A=1\nif ask; then A=2; fi\nb", 5, "bash ends this command, because it changes the"),
+        (NODE, "for i in 1 2; do export S=$((RANDOM + i)); a; done", 4, "the other random numbers of `S` is not"),
         (PAIR, "for i in 1 2; do if ask; then break; fi; srun a; done", 5, "only a shell decides this part, and it"),
         (NODE, "f() { if ask; then return; fi; srun a; }\nf", 4, "only a shell decides this part, and it sets"),
         (
