@@ -166,10 +166,11 @@ def in_one_start(runs: Sequence[Run]) -> list[Run]:
         if len(members) == 1:
             made += members
             continue
+        whole, members = members, _with_one_file(members)
         texts = [*(_text_of(one) for one in members[:-1]), _text_of(replace(members[-1], output=("", "")))]
         is_short = len(" ".join(texts)) < WIDE and all(_is_plain(one) for one in members[:-1])
         if not is_short or members[-1].background:
-            made += members
+            made += whole
             continue
         text = texts[0]
         for before, one, line in zip(members, members[1:], texts[1:], strict=False):
@@ -178,6 +179,14 @@ def in_one_start(runs: Sequence[Run]) -> list[Run]:
         start = first.words[: _at_program(first.words)]
         made.append(replace(last, words=(*start, "sh", "-c", text), joined=first.joined, entered=first.entered))
     return made
+
+
+def _with_one_file(runs: list[Run]) -> list[Run]:
+    """The programs, with a file to which each of them adds as that of the last one, which has it for all."""
+    first, *others = [one.output for one in runs]
+    if not first[1] or any(one[1] != first[1] or ">>" not in one[0] for one in others):
+        return runs
+    return [*(replace(one, output=("", "")) for one in runs[:-1]), replace(runs[-1], output=first)]
 
 
 def _text_of(run: Run) -> str:

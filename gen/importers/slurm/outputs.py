@@ -330,6 +330,28 @@ def file_of_tee(*, hides: bool) -> tuple[str, str, str]:
     return "the file of `tee`", f"the cluster keeps the logs{status}", hint
 
 
+_MANY: Final = regex(r"[;|&\n]")
+_WHOLE: Final = regex(r"(?:if|for|while|until|case|\{|\()(?!\w)")
+"""A construct whose redirection is that of all its programs."""
+
+
+def with_output(steps: Sequence[Step], output: tuple[str, str]) -> list[Step] | None:
+    """The programs of a loop, function or shell with its file, to which each but the first one appends; None if only
+    the construct itself can have it.
+    """
+    made, sign = list[Step](), output[0]
+    for one in steps:
+        is_last = one is steps[-1] and not made
+        if not is_last and (one.sets or one.output[1] or one.words[:1] in (*BETWEEN, *_OF_FILES, ("cd",))):
+            made.append(one)
+            continue
+        if one.text and len(steps) > 1 and _MANY.search(one.text) and not _WHOLE.match(one.text):
+            return None
+        made.append(replace(one, output=(sign, output[1])))
+        sign = output[0] if ">>" in output[0] else f"{output[0]}>"
+    return made
+
+
 def output_of_tee(parts: Sequence[str]) -> tuple[str, str]:
     """`| tee` and its file as the output of a program. `parts` are those of a pipeline of both; others have no file."""
     match = _TEE.fullmatch(parts[-1])

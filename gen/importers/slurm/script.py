@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from gen.importers.slurm.expansion import marked
 from gen.importers.slurm.grammar_text import for_grammar, readable
 from gen.importers.slurm.loops import LOOPS, BatchLoops
 from gen.importers.slurm.other_cases import name_branch
-from gen.importers.slurm.outputs import file_of_tee, output_of_tee
+from gen.importers.slurm.outputs import file_of_tee, output_of_tee, with_output
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
@@ -209,12 +209,12 @@ class BatchScript(BatchLoops):
         if files and (kept or is_read) and program not in FOLLOWED and (is_read or self.starts_program(node)):
             self._keep(node, body, program)
             return
-        before, variables = len(self.steps), {**self.variables}
+        before, variables, state = len(self.steps), {**self.variables}, self.state()
         self._statement(body)
         if "<" in signs and files and len(self.steps) > before:
             self.steps[-1] = replace(self.steps[-1], input=self.local(self.value(files[0])))
         elif len(self.steps) > before and (output := self.output_file(node))[1]:
-            self.steps[-1] = replace(self.steps[-1], output=output)
+            self._write_all(node, output, before, state)
         elif (
             len(self.steps) > before
             and self.steps[-1].words[:1] not in (("mkdir",), ("rm",))
@@ -233,6 +233,15 @@ class BatchScript(BatchLoops):
         if not self.writes_status(node, output := self.output_file(node), words):
             self.note_written(node, output, written_line(words) if words else None)
 
+    def _write_all(self, node: Node, output: tuple[str, str], before: int, state: Mapping[str, Any]) -> None:
+        """Add the file of an output to the programs that started behind `before`, or keep the construct."""
+        made = with_output(self.steps[before:], output)
+        if made is None:
+            self.restore(state)
+            self.as_it_is(node)
+        else:
+            self.steps[before:] = made
+
     def _keep(self, node: Node, body: Node, program: str) -> None:
         """A program as it is, with the file that it makes, or a loop with its input."""
         if body.type in LOOPS:
@@ -246,7 +255,12 @@ class BatchScript(BatchLoops):
         first, *others = [one for one in node.named_children if one.type != "comment"]
         programs, before = [next(iter(self.text(one).split()), "") for one in others], len(self.steps)
         if {*programs} <= OF_LOGS or self.text(first).split()[:1] == ["srun"]:
+            state = self.state()
             self._subshell(first, whole=True)
+            if len(self.steps) > before + 1 and self._needs_all(node):
+                self.restore(state)
+                self.as_it_is(node)
+                return
         elif self.starts_program(node):
             variables = {**self.variables}
             self.forget_assigned(node)
@@ -265,6 +279,11 @@ class BatchScript(BatchLoops):
         path = "".join(one for part in node.parent.children for one in self.destinations(part)) if node.parent else ""
         for one, to in [pair for pair in zip(others, programs, strict=True) if pair[1] != "tee"][:1]:
             self.leave(one, f"the pipe to `{to}`", *why_of_output(self.source, path, hint))
+
+    def _needs_all(self, node: Node) -> bool:
+        """Whether the programs of a pipe, such as those of a loop, make a file with `tee` that a later one reads."""
+        file = output_of_tee([*map(self.text, node.children)])[1]
+        return file != "" and self.is_read(file, node.end_byte)
 
     def _list(self, node: Node) -> None:
         if keeps_check(self, node):

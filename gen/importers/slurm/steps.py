@@ -20,7 +20,7 @@ from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known,
 from gen.importers.slurm.host_names import without_suffixes
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import unread_outputs
+from gen.importers.slurm.outputs import unread_outputs, with_output
 from gen.importers.slurm.outside import report_unset, without_variables
 from gen.importers.slurm.programs import (
     STATUS,
@@ -140,7 +140,7 @@ def runs_of(
             inner = in_shell(inner, step.stops, in_background=in_background)
             inner = in_joined_shell(inner, step.stops) if step.joined or step.entered.joins else inner
             inner = [replace(one, shells=(*step.shells, *one.shells)) for one in inner]
-            inner[-1:] = [_ended(one, step) for one in inner[-1:]]
+            inner = _ended(inner, step)
             options |= {len(runs) + number: known for number in range(len(inner))}
         lost = (
             (one.place, name)
@@ -190,11 +190,15 @@ def _without_waits(runs: list[Run], options: dict[int, list[Option]]) -> tuple[l
     return runs, options
 
 
-def _ended(last: Step, of_srun: Step) -> Step:
-    """The last program of a task, with the redirections and the `||` of its `srun`."""
-    output = of_srun.output if of_srun.output[1] else last.output
-    ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
-    return replace(last, **ends, otherwise=_after(last, of_srun))
+def _ended(inner: list[Step], of_srun: Step) -> list[Step]:
+    """The programs of a task, with the redirections and the `||` of its `srun`."""
+    written = with_output(inner, of_srun.output) if of_srun.output[1] else None
+    inner = written or inner
+    for last in inner[-1:]:
+        output = of_srun.output if of_srun.output[1] and written is None else last.output
+        ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
+        inner = [*inner[:-1], replace(last, **ends, otherwise=_after(last, of_srun))]
+    return inner
 
 
 def _in_tasks(

@@ -36,3 +36,20 @@ def test_a_program_starts_whose_output_decides(body: str) -> None:
 def test_a_program_whose_output_nothing_reads_is_named(body: str, message: str) -> None:
     _, found = read(script("-N 1", body=body, interpreter=BASH))
     assert [one.message for one in found] == [message]
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("for i in 1 2; do a $i; done > /tmp/o\nc /tmp/o", "a 1 > /tmp/o\na 2 >> /tmp/o\nc /tmp/o"),
+        ("f() { a; b; }\nf > /tmp/o\nc /tmp/o", "a > /tmp/o\nb >> /tmp/o\nc /tmp/o"),
+        ("{ a; b; } >> /tmp/o\nc /tmp/o", "a >> /tmp/o\nb >> /tmp/o\nc /tmp/o"),
+        ("(a; b) > /tmp/o 2>&1 &\nwait\nc /tmp/o", "a > /tmp/o 2>&1\nb >> /tmp/o 2>&1\nc /tmp/o"),
+        ("srun bash -c 'a; b' > /tmp/o\nc /tmp/o", "a > /tmp/o\nb >> /tmp/o\nc /tmp/o"),
+        ("(a && b) | tee /tmp/o\nc /tmp/o", "(a && b) | tee /tmp/o\nc /tmp/o"),
+        ("{ a; b || c; } > /tmp/o\nc /tmp/o", "{ a; b || c; } > /tmp/o\nc /tmp/o"),
+        ("for i in 1 2; do a $i; done > out.log", "a 1\na 2"),
+    ],
+)
+def test_the_file_of_a_construct_has_the_outputs_of_all_its_programs(body: str, expected: str) -> None:
+    assert job(script("-N 1", body=body, interpreter=BASH)).fields["command"] == expected
