@@ -23,6 +23,7 @@ from gen.importers.slurm.launcher_numbers import left_backend, processes_of, wit
 from gen.importers.slurm.launcher_texts import on_hosts, starts_mpirun
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
+from gen.importers.slurm.rank_shells import has_rank, in_outer_folder, of_launchers, report_rank, way_to_folder
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.shells import needs_bash
 from gen.importers.slurm.site import (
@@ -105,11 +106,11 @@ def is_of_mpi(run: Run, layout: Layout) -> bool:
     return run.launcher is None and run.by_srun and is_program and max(layout.per_node, run.per_node) > 1
 
 
-def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) -> Run:
+def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, outer: str) -> Run:
     """A program that `srun` starts, started by `mpirun`, and by a shell if only that knows its rank.
 
     The shell of the launcher has the variables that the script keeps and the address of the first host, and computes
-    outputs of the batch part once.
+    outputs of the batch part once. It is in the folder `outer`, if only a process knows that of the program.
     """
     kept = script.kept | script.from_text | {*RENDEZVOUS}
 
@@ -128,11 +129,14 @@ def by_mpirun(draft: JobDraft, script: BatchScript, run: Run, layout: Layout) ->
     run = replace(run, assigned=tuple(ranks_of_task))
     parts = _plain_parts(run)
     passed = {name for one in parts for name in VARIABLE.findall(one)} & (script.kept | script.from_text)
-    if all(map(of_launcher, parts)):
+    moves = [way_to_folder(run, outer)] if has_rank(run.folder) else []
+    run = in_outer_folder(draft, run, outer) if moves else run
+    if all(map(of_launcher, parts)) and not moves:
         return replace(run, words=(*start, *run.words))
     start += tuple(word for name in sorted(passed) for word in ("-x", name + "=" + marked(f'"${name}"')))
     shell = "bash" if needs_bash("", parts) else "sh"
     ranks = [f"{name}={shown(value)}" for name, value in run.assigned]
+    ranks = [*moves, *ranks]
     text, behind = [*ranks, *text_of_words(run.words)], tuple[str, ...]()
     of_words = [{one.strip('"') for one in sources(word)} - _OF_RUN for word in run.words]
     first = next((at for at, one in enumerate(of_words) if not all(map(of_launcher, one))), len(of_words))
@@ -153,7 +157,8 @@ _OF_PROCESS: Final = regex(r"OMPI_COMM_WORLD|\$\(hostname")
 
 def _plain_parts(run: Run) -> set[str]:
     """The parts that a shell expands, without quotes and expressions."""
-    return {one.strip('"') for one in parts_of(run)} - _OF_RUN
+    of_folder = sources(run.folder) if has_rank(run.folder) else ()
+    return {one.strip('"') for one in (*parts_of(run), *of_folder)} - _OF_RUN
 
 
 def _as_process(run: Run) -> Run:
@@ -169,6 +174,7 @@ def _as_process(run: Run) -> Run:
         words=tuple(str(own(word)) for word in run.words),
         assigned=tuple((name, str(own(value))) for name, value in run.assigned),
         exported={name: own(value) for name, value in run.exported.items()},
+        folder=str(own(run.folder)),
     )
 
 
@@ -274,16 +280,21 @@ def side_by_side(draft: JobDraft, options: Sequence[Option], runs: Sequence[Run]
 def for_kind(draft: JobDraft, script: BatchScript, runs: Sequence[Run], layout: Layout) -> list[Run]:
     """The programs for the pods of the job. Their launchers decide the kind."""
     parallel = layout.nodes == 1 and any(one.background and one.launcher is not None for one in runs)
-    return [_for_kind(draft, script, one, layout, parallel=parallel) for one in runs]
+    folders = of_launchers(runs)
+    return [
+        _for_kind(draft, script, one, layout, outer, parallel=parallel)
+        for one, outer in zip(runs, folders, strict=True)
+    ]
 
 
-def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, *, parallel: bool) -> Run:
+def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, outer: str, *, parallel: bool) -> Run:
     """A program for the pods of the job. Its launcher decides the kind."""
     of_mpi = draft.fields["kind"] == "mpi"
     if run.launcher is None:
         run = on_hosts(draft, run, layout) if of_mpi and run.text and layout.nodes > 1 else run
         in_tasks = of_mpi and run.by_srun and run.words[:1] not in OF_SHELL
-        return by_mpirun(draft, script, run, layout) if in_tasks else run
+        report_rank(draft, run, in_tasks=in_tasks)
+        return by_mpirun(draft, script, run, layout, outer) if in_tasks else run
     program = run.words[run.at].rpartition("/")[2]
     given = without_set(run, parallel=parallel)
     if run.launcher is mpirun.LAUNCHER or (run.launcher in OF_HOSTS and layout.nodes > 1):

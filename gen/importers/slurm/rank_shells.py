@@ -1,4 +1,6 @@
-"""Programs that the shell of a process of MPI starts behind a file that it reads with `source`."""
+"""Programs that the shell of a process of MPI starts: behind a file that it reads with `source`, and in a folder with
+its rank, which the launcher does not know.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from gen.importers.slurm.expansion import RUN_ID
-from gen.importers.slurm.programs import VARIABLE
+from gen.base import regex
+from gen.importers.draft import JobDraft
+from gen.importers.slurm.bash_text import cut
+from gen.importers.slurm.expansion import RUN_ID, shown, source_text
+from gen.importers.slurm.programs import VARIABLE, Entered, way
 from gen.importers.slurm.steps import Run, line_of, parts_of
 
 SOURCES: Final = "source "
@@ -61,3 +66,44 @@ def _joined(some: Sequence[Run]) -> Run:
         launcher=None,
         at=0,
     )
+
+
+_OF_RANK: Final = regex(r"\bOMPI_COMM_WORLD_|\$RANK\b|\$\{RANK\b")
+
+
+def has_rank(folder: str) -> bool:
+    """Whether a folder is one of each process."""
+    return _OF_RANK.search(folder) is not None
+
+
+def of_launchers(runs: Sequence[Run]) -> list[str]:
+    """The folder in which the launcher starts each program: the last one without a rank."""
+    made, now = list[str](), ""
+    for one in runs:
+        now = now if has_rank(one.folder) else one.folder
+        made.append(now)
+    return made
+
+
+def way_to_folder(run: Run, outer: str) -> str:
+    """`cd` of each process to its folder, in front of its program."""
+    entered = run.entered
+    end = f" || {entered.otherwise};" if entered.otherwise else " &&" if entered.joins or run.stops else ";"
+    return f"cd {shown(way(outer, run.folder) or run.folder)}{end}"
+
+
+def in_outer_folder(draft: JobDraft, run: Run, outer: str) -> Run:
+    """A program whose processes go to their folders, started in the folder of the launcher."""
+    path = run.output[1]
+    if path and not path.startswith("/"):
+        what, hint = f"the folder of `{cut(source_text(path))}`", "write the file by its whole path"
+        draft.drop(run.place, what, "the pod of the launcher writes it into its own folder", hint)
+    return replace(run, folder=outer, entered=Entered())
+
+
+def report_rank(draft: JobDraft, run: Run, *, in_tasks: bool) -> None:
+    """Report a part of a shell in a folder that only a process knows, if none has it."""
+    if in_tasks or not has_rank(run.folder) or not (draft.fields["kind"] == "mpi" or "OMPI_" in run.folder):
+        return
+    what = f"only a process of MPI knows the folder `{cut(source_text(run.folder))}`, and the job starts none here"
+    draft.cannot_run(run.place, what, "write this part into a file, and start that with `srun`")
