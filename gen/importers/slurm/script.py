@@ -29,6 +29,7 @@ from gen.importers.slurm.outputs import file_of_tee, output_of_tee, with_output
 from gen.importers.slurm.programs import LEFT_OUT, Called, in_shell, written_line
 from gen.importers.slurm.site import OF_LOGS, is_silent, why_of_output
 from gen.importers.slurm.texts import follow_heredoc
+from gen.importers.slurm.tool_checks import lack_of_program
 from gen.importers.slurm.traps import (
     check_status,
     decides_by_output,
@@ -353,6 +354,9 @@ class BatchScript(BatchLoops):
 
     def _if(self, node: Node) -> None:
         if keeps_check(self, node):
+            return
+        if (lack := lack_of_program(self.text(node), self.place(node))) is not None:
+            self.left.append(lack)
             return
         self.note_cases(node)
         for clause in (node, *(one for one in node.children if one.type in ("elif_clause", "else_clause"))):

@@ -438,6 +438,14 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "[ -d b ] && cd b\nrm -rf c\nd", 4, "the other case of `[ -d b ]` is not carried: gen does not see"),
         (NODE, "if [ -d b ]; then c; fi\nsrun a", 4, "the other case of `[ -d b ]` is not carried: gen does not see"),
         (NODE, "A=1\ncommand -v b || A=2\nsrun a $A", 5, "the other case of `command -v b` is not carried"),
+        (
+            NODE,
+            'for c in d e; do if ! command -v "$c" &> /dev/null; then M+=("$c"); fi; done\n'
+            "if [ ${#M[@]} -gt 0 ]; then echo $M; exit 1; fi\na",
+            4,
+            'the check `! command -v "$c" &> /dev/null` is not carried: the image of the job has the programs',
+        ),
+        (NODE, "A=1\nif ! which b; then A=0; fi\na $A", 5, "the check `! which b` is not carried"),
         (NODE, "if ! command -v b; then echo c; exit 1; fi\nsrun a", 4, "the check `! command -v b` is not carried"),
         (NODE, "grep -q b /c || exit 1\nsrun a", 4, "the check `grep -q b /c` is not carried: gen does not see"),
         (
