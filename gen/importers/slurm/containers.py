@@ -286,7 +286,9 @@ def mount_folders(
     texts += [str(value) for value in draft.fields.get("env", {}).values() if isinstance(value, str)]
     mounted = [one if isinstance(one, str) else one["path"] for one in draft.fields.get("data", {}).values()]
     files = draft.fields.get("files", {})
-    for text in texts:
+    scripts = [_COMMENTS.sub("", text) for path, text in files.items() if _is_script(path, text, texts[0])]
+    others = [text for path, text in files.items() if not _is_script(path, text, texts[0])]
+    for text in (*texts, *scripts, *others):
         for match in PATH.finditer(_PATTERNS.sub("", text)):
             path = match[0]
             known = site.volume_of(path)
@@ -313,11 +315,22 @@ def mount_folders(
                 folder, volume = known
                 _mount_volume(draft, volume, {"path": folder}, _line_of(draft, source, path))
                 mounted.append(folder)
-            elif not around and [*roots_of(path)]:
+            elif not around and text not in others and [*roots_of(path)]:
                 lacking.folders.append(_root(path))
                 mounted.append(_root(path))
                 hint = "map it with `paths` of a site file, or mount a volume of the overlay with `data`"
                 draft.cannot_run(_line_of(draft, source, path), _no_path(path), hint)
+
+
+_COMMENTS: Final = regex(r"(?m)^\s*#.*")
+
+
+def _is_script(path: str, text: str, command: str) -> bool:
+    """Whether a file of the job is one of a shell, with folders that its programs need."""
+    starts = re.search(rf"(?:\b(?:ba)?sh|\bsource|(?<!\S)\.)\s+(?:-\w+\s+)*{re.escape(path)}(?!\S)", command)
+    return (
+        starts is not None or path.endswith(".sh") or re.match(r"#!\S*(?:/env\s+)?(?:ba|da|z|k)?sh\b", text) is not None
+    )
 
 
 _MADE: Final = regex(r"(?m)^mkdir -p .*")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from gen.base import Location, names, regex
-from gen.base.shell_script import assigned_in
+from gen.base.shell_script import assigned_in, nodes_below, syntax_tree
 from gen.importers.draft import JobDraft
-from gen.importers.slurm.bash_text import cut, expanded_part, without_escaped, without_shown
+from gen.importers.slurm.apptainer import PROGRAMS
+from gen.importers.slurm.bash_text import MAX_LEVELS, cut, expanded_part, without_escaped, without_shown
 from gen.importers.slurm.expansion import CLOSE, OPEN, RUN_ID, marked, shown, source_text, sources
 from gen.importers.slurm.inputs import READS
 from gen.importers.slurm.programs import (
@@ -109,6 +110,7 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
                 draft, run, next((one for one in sorted(script.once) if "RANDOM" in one and one in text), "")
             )
         _report_inner_srun(draft, script, run)
+        _report_container(draft, run)
         if asked := next((one[1] for part in parts_of(run) if (one := _ASKS_OTHERS.search(part)) is not None), ""):
             why = f"`{asked}` has no answer in a pod, and only a shell decides this value"
             draft.cannot_run(run.place, why, "write the value that it gives")
@@ -132,6 +134,17 @@ def report_shells(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> 
 
 
 _OUTPUT: Final = regex(r"^(?:export\s+)?\w+=\"?(?:\$\(|`)")
+
+
+def _report_container(draft: JobDraft, run: Run) -> None:
+    """Report a container that a shell of the pod starts, such as a function behind `||`."""
+    tree = syntax_tree(source_text(run.text).encode("utf-8", "replace"), MAX_LEVELS)
+    called = {
+        (one.text or b"").decode("utf-8", "replace").rpartition("/")[2] for one in nodes_below(tree, "command_name")
+    }
+    for one in sorted(called & {*PROGRAMS, "shifter"}):
+        why = f"`{one}` does not work in a pod, and only its shell decides this part"
+        draft.cannot_run(run.place, why, "write its programs without it: the pod has their image")
 
 
 def _report_inner_srun(draft: JobDraft, script: BatchScript, run: Run) -> None:

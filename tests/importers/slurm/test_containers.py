@@ -470,3 +470,37 @@ def test_a_container_has_the_commands_of_its_here_document(start: str, command: 
 def test_a_program_of_a_container_has_its_here_document() -> None:
     made, _ = read("apptainer exec b.sif python - <<'E'\nprint(1)\nE")
     assert made.fields["command"] == "python - <<E\nprint(1)\nE"
+
+
+@for_each(
+    ("body", "program"),
+    [
+        ('f() { singularity exec a.sif "$@"; }\nf python a || f python b', "singularity"),
+        ("for i in $(ls /lustre); do apptainer exec a.sif python a $i; done", "apptainer"),
+        ("for i in $(ls /lustre); do timeout 9 python a $i; done", ""),
+    ],
+)
+def test_a_container_that_only_a_shell_starts_cannot_run(body: str, program: str) -> None:
+    _, said = read(body)
+    found = [one.partition("`")[2].partition("`")[0] for one in said if "does not work in a pod" in one]
+    assert found == ([program] if program else [])
+
+
+@for_each(
+    ("body", "said"),
+    [
+        (
+            "cat > a.sh <<'EOF'\n# /old\npython a --data /lustre/a --out /scratch/b\nEOF\nsrun bash a.sh",
+            "no pod has the folder `/scratch/b`",
+        ),
+        (
+            "cat > a.txt <<'EOF'\npython a --data /lustre/a /scratch/b\nEOF\nbash a.txt",
+            "no pod has the folder `/scratch/b`",
+        ),
+        ("cat > a.yaml <<EOF\nroot: /lustre/a\nold: /scratch/b\nEOF\npython a --cfg a.yaml", ""),
+    ],
+)
+def test_a_written_file_needs_the_folders_in_it(body: str, said: str) -> None:
+    job, found = read(body)
+    assert job.fields["data"] == {"lustre": "/lustre"}
+    assert [one.partition(": ")[2] for one in found if "no pod has" in one] == ([said] if said else [])
