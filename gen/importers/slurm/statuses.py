@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from gen.base import Location, regex
+from gen.base import Location, names, regex
 from gen.base.shell_script import nodes_below
 from gen.importers.slurm.conditions import STATUS
 from gen.importers.slurm.expansion import Value, is_known, marked, shown, sources
 from gen.importers.slurm.file_outputs import BatchFiles
 from gen.importers.slurm.programs import STATUSES, VARIABLE, DroppedPart, Step, uses_of
-from gen.importers.slurm.site import is_silent
+from gen.importers.slurm.site import SETUP, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OF_LAST: Final = regex(r"\$\?|\$\{PIPESTATUS\[0\]\}")
-_LEAVES: Final = regex(r"\b(?:exit|return|break|continue)\b|(?<![\w$])[A-Za-z_]\w*\+?=|\+\+|--")
+_LEAVES: Final = names("exit return break continue let")
+_SETS_UP: Final = names("eval source . conda module")
+_COUNTS: Final = regex(r"\(\([^()\n]*(?:\+\+|--|[^=!<>]=(?!=))")
 _SET: Final = regex(r"(\w+)=\"?(?:\$\?|\$\{PIPESTATUS\[0\]\})\"?")
 
 
@@ -78,8 +80,8 @@ class BatchStatuses(BatchFiles):
 
     def reads_status(self, text: str) -> bool:
         """Whether a part of the script reads the status of a program."""
-        names = (name for name in self.statuses | self.of_shell_statuses if name.isidentifier())
-        return "$?" in text or any(uses_of(name, text) for name in names)
+        known = (name for name in self.statuses | self.of_shell_statuses if name.isidentifier())
+        return "$?" in text or any(uses_of(name, text) for name in known)
 
     def note_status(self, conditions: Iterable[Node], whole: Node) -> None:
         """Note conditions or items about a status that decide about programs, or end the script."""
@@ -90,8 +92,14 @@ class BatchStatuses(BatchFiles):
             self.status_reads.append(self.place(whole))
 
     def decides(self, node: Node) -> bool:
-        """Whether a construct starts programs, sets variables, or ends a part of the script."""
-        return self.starts_program(node) or _LEAVES.search(self.text(node)) is not None
+        """Whether a construct starts programs, sets variables, or ends a part of the script, other than to set up the
+        environment of a node.
+        """
+        called = {*map(self.text, nodes_below(node, "command_name"))}
+        if called & _SETS_UP and SETUP.search(self.text(node)):
+            return False
+        sets = any(nodes_below(node, "variable_assignment")) or _COUNTS.search(self.text(node)) is not None
+        return sets or not _LEAVES.isdisjoint(called) or self.starts_program(node)
 
     def conditions_of(self, node: Node) -> list[Node]:
         """The conditions between `&&` and `||`."""

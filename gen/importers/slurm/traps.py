@@ -147,7 +147,8 @@ _OF_STATUS: Final = regex(rf"([A-Za-z_]\w*)=\"?(?:{_STATUS})\"?")
 _IF_FAILED: Final = regex(
     rf"if\s+(?:(?:\[{{1,2}}|test)\s+\"?({_STATUS}|\$\{{?\w+\}}?)\"?\s+(?:-ne|!=|-gt)\s+0(?:\s+\]{{1,2}})?"
     r"|\(\(\s*(\$\?|\$?\w+)\s*(?:(?:!=|>)\s*0\s*)?\)\))"
-    r"\s*;?\s*then\s+(?:echo\b[^;&|\n]*(?:>&2\s*)?[;\n]\s*)*exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
+    r"\s*;?\s*then\s+(?:(?:echo|kill)\b[^;&|\n]*(?:&?>&?[\w/]+\s*)?(?:\|\|\s*true\s*)?[;\n]\s*)*"
+    r"exit (?:([1-9]\d*)|\"?(\$\{?\w+\}?)\"?)\s*;?\s*fi"
 )
 
 
@@ -180,13 +181,22 @@ def end_of_check(text: str) -> tuple[str, str]:
     return f"exit {match[3]}" if match[3] else "exit", name
 
 
+_BETWEEN_CHECKS: Final = frozenset({"command", "comment", "list", "redirected_statement", "variable_assignment"})
+
+
 def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
     """Whether a check is one of the last program, with its status in a variable if that has a name."""
-    before = reader.before_one(node, "comment", *(("command",) if name else ()))
-    text = reader.text(node) if before is None or not name else reader.text(before)
-    status = _OF_STATUS.fullmatch(text)
-    if name and (before is None or status is None or status[1] != name):
-        return False
+    before = reader.before_one(node, "comment")
+    text = reader.text(node)
+    while name:
+        text = "" if before is None else reader.text(before)
+        status = _OF_STATUS.fullmatch(text)
+        if status is not None and status[1] == name:
+            break
+        skips = before is not None and before.type in _BETWEEN_CHECKS and not reader.starts_program(before)
+        if before is None or not skips or name in assigned_in(text):
+            return False
+        before = before.prev_named_sibling
     before = reader.before_one(before, "comment") if name and before is not None else before
     last = reader.steps[reader.of_last_program()]
     is_part = "PIPESTATUS" in text and "|" in f"{last.text}{last.output[0]}"
@@ -261,7 +271,8 @@ def check_status(reader: BatchCommands, condition: Node, around: Node) -> None:
             return
     if reader.keeps_statuses and reader.decides(around):
         return  # the command has it
-    name = next((one for one in reader.statuses if one.isidentifier() and uses_of(one, check)), "")
+    known = reader.statuses | reader.of_shell_statuses
+    name = next((one for one in known if one.isidentifier() and uses_of(one, check)), "")
     of = reader.steps[min(reader.status_of.get(name, len(reader.steps)), len(reader.steps)) - 1]
     if of.stops and not of.otherwise:
         return  # nothing is behind an error

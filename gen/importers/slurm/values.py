@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _LIST: Final = frozenset({"SLURM_JOB_NODELIST", "SLURM_NODELIST"})
 _SPECIAL: Final[Mapping[str, Value]] = {"?": "0", "PIPESTATUS": ("0",), "-": "hB", "$": RUN}
+_OF_STATUS: Final = regex(r"(?<!\\)\$(?:\?|\{PIPESTATUS\[0\])")
 _EXPORTED: Final = names("HOME LD_LIBRARY_PATH PATH TMPDIR")
 """Variables that each process has from the start, and which a script exports by setting them."""
 _OF_SCRIPT: Final[Mapping[str, Value]] = {"0": f"{START}/{SCRIPT}", "BASH_SOURCE": (f"{START}/{SCRIPT}",)}
@@ -195,7 +196,7 @@ class BatchValues(Conditions):
 
     def _note_status(self, text: str) -> None:
         """Remember whether the variable of now has the status of a program."""
-        is_status = {self._assigned} if "$?" in text or "{PIPESTATUS[0]" in text else set[str]()
+        is_status = {self._assigned} if _OF_STATUS.search(text) else set[str]()
         self.statuses = (self.statuses - {self._assigned}) | is_status
         self.asked -= {STATUS} if is_status else set()
         if is_status:
