@@ -19,15 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from gen.base import UsageError, at, regex
+from gen.base import UsageError, regex
 from gen.base.shell_script import nodes_below, syntax_tree
-from gen.importers import ImportedJob
-from gen.importers.proof import renamed
-from gen.kubernetes.facts import resource_of_object
-from gen.kubernetes.facts.pods import CreatedPod, created_pods
-from gen.kubernetes.objects import Body
 
 HOME: Final = "/srv/users/me/work"
 """The initial working directory of the scripts."""
@@ -45,8 +40,7 @@ _MOST_BYTES: Final = 20_000_000
 _LONGEST_NAME: Final = 500
 _LONGEST_FILE_NAME: Final = 255  # in bytes
 _COUNT: Final = regex(r"-1|[0-9]{1,6}")
-_REFERENCE: Final = regex(r"\$\((\w+)\)")
-_INDEX: Final = regex(r"(?<=-)[0-9]{1,5}(?=-|$)")
+_END: Final = "gen:end"
 _STARTED: Final = "started:"
 """Before the records, once all is set up."""
 _MISSING: Final = regex(
@@ -110,6 +104,14 @@ class Recording(Struct, frozen=True, kw_only=True):
     """Whether they ended in time."""
     errors: str = ""
     """The messages of the shells and their tools."""
+    failed: bool = False
+    """Whether one of the programs has failed that had to."""
+    tested: bool = True
+    """Whether each process tests its status, as far as bash knows."""
+    statuses: Mapping[int, int] = {}
+    """How the processes ended, by task."""
+    runs: int = 1
+    """How often they ran until they lacked nothing."""
 
 
 class Learned(Struct):
@@ -128,14 +130,21 @@ _NUMBER: Final = regex(r"(?<![\\$])(\\?)\$\\?\$(?![({$\w])")
 """`$$`, which differs in each run."""
 
 
-def without_ends(text: str) -> str:
-    """A script that an error or a program that is missing does not end, with an id for the number of its shell."""
+def without_ends(text: str, *, with_errors: bool = False) -> str:
+    """A script that an error or a program that is missing does not end, with an id for the number of its shell. With
+    `with_errors`, only a variable without a value does not end it.
+    """
     arrays = [] if "=(" not in text else nodes_below(syntax_tree(text.encode("utf-8", "replace")), "array")
     inside = [(one.start_byte, one.end_byte) for one in arrays]
 
     def changed(match: re.Match[str]) -> str:
         at = len(text[: match.start()].encode("utf-8", "replace")) if inside else 0
-        return match[0] if any(first < at < last for first, last in inside) else f"{match[1]}true"
+        return match[0] if any(first < at < last for first, last in inside) else f"{match[1]}{kept(match)}"
+
+    def kept(match: re.Match[str]) -> str:
+        words = [one.replace("u", "") if one[0] == "-" else one for one in match[0].split() if with_errors]
+        words = [one for one in words if one != "-"]
+        return " ".join(words) if words[:1] == ["set"] and words[1:] else "true"
 
     return _NUMBER.sub(r"\1${GEN_ID}", _ENDS.sub(changed, text))
 
@@ -165,16 +174,18 @@ def recorded(
     files: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
     learned: Learned | None = None,
+    fails: Collection[str] = (),
 ) -> Recording:
     """Run processes one after another. `scripts` are programs that take the place of recorders, by name; `names` are
-    variables that each record has.
+    variables that each record has. `fails` are programs with their task, of which the first one of each task fails.
     """
     learned = learned or Learned()
     known, made = learned.programs, learned.folders
     known |= _recorders(programs)
     last = Recording(records=())
-    for _ in range(_MOST_RUNS):
-        last, missing = _once(processes, learned, scripts or {}, files or {}, names)
+    for run in range(1, _MOST_RUNS + 1):
+        last, missing = _once(processes, learned, scripts or {}, files or {}, names, fails)
+        last = replace(last, runs=run)
         again = [
             one for one in missing & known if one.startswith("/gen/bin/")
         ]  # not programs, but files that they read
@@ -202,11 +213,13 @@ def _once(
     scripts: Mapping[str, str],
     files: Mapping[str, str],
     names: Sequence[str],
+    fails: Collection[str],
 ) -> tuple[Recording, set[str]]:
     """The recording, and the paths of missing programs and files."""
     with tempfile.TemporaryDirectory(prefix="gen-") as folder:
         Path(folder, "root").mkdir()
         _write(Path(folder, "gen"), learned, scripts, files)
+        Path(folder, "gen/fails").write_text("".join(f"{one}\n" for one in fails), "utf-8")
         Path(folder, "gen/driver").write_text("\n".join(_line(one, names) for one in processes), "utf-8")
         words = [*_UNSHARE, "bash", "-pc", source("setup"), "_", folder, str(_MOST_BYTES), _STARTED]
         ended, raw = True, b""
@@ -229,8 +242,18 @@ def _once(
             said = errors.read(1_000_000).decode("utf-8", "replace")
         if ended and not raw.startswith(_STARTED.encode()):
             raise UsageError(f"the sandbox does not start: {said.strip()[-300:]}")
-        records = tuple(_records(raw.removeprefix(_STARTED.encode())))
-        return Recording(records=records, ended=ended, errors=said), _missing(
+        every = list(_records(raw.removeprefix(_STARTED.encode())))
+        records = tuple(one for one in every if one.words[0] != _END)
+        ends = [one for one in every if one.words[0] == _END and _COUNT.fullmatch("".join(one.words[1:2]))]
+        last = Recording(
+            records=records,
+            ended=ended,
+            errors=said,
+            failed=any("failed" in one.words[-1] for one in ends),
+            tested=not any("untested" in one.words[-1] for one in ends),
+            statuses={one.task: int(one.words[1]) for one in ends},
+        )
+        return last, _missing(
             said, {HOME, *learned.folders, *(one.folder for one in processes), *(one.folder for one in records)}
         )
 
@@ -313,7 +336,10 @@ def _line(process: Process, names: Sequence[str]) -> str:
     words = ["env", "-i", *variables, *process.words]
     folder = shlex.quote(process.folder)
     # programs in the background keep the pipe open
-    return f"mkdir -p {folder}; ( cd {folder} && {shlex.join(words)} 19>&1 </dev/null >/dev/null ) | timeout 5 cat"
+    program = f"( cd {folder} && {shlex.join(words)} 19>&1 </dev/null >/dev/null )"
+    values = f'{process.task} 0 / 0 3 {_END} $? "$(echo /gen/out/*ed)"'
+    end = f"printf '%s\\0' {values} > /gen/out/records/end{process.task}"
+    return f"mkdir -p {folder}; {{ {program}; {end}; }} | timeout 5 cat"
 
 
 def _records(raw: bytes) -> Iterator[Record]:
@@ -332,102 +358,3 @@ def _records(raw: bytes) -> Iterator[Record]:
             continue
         env = {name: value for name, _, value in (one.partition("=") for one in values)}
         yield Record(task=int(task), line=int(line), folder=folder, env=env, words=words)
-
-
-def environment(pod: CreatedPod, container: Body, port: int, job: ImportedJob) -> dict[str, str]:
-    """The variables of a container. `port` is added to those of the operator, which are not the job's own."""
-    own = job.fields.get("env", ())
-    env = {"HOSTNAME": pod.name, "USER": "root"}
-    for one in container.get("env") or ():
-        name, value = str(one["name"]), one.get("value")
-        if value is None:
-            field = str(at(one, "valueFrom", "fieldRef", "fieldPath"))
-            known = pod.name if field == "metadata.name" else at(pod.metadata, "annotations", field)
-            value = str(known or job.secrets.get(name) or _index(pod.name))
-        elif name.endswith("_PORT") and name not in own and str(value).isdecimal():
-            value = str(int(value) + port)
-        env[name] = expanded(str(value), env)
-    return {**env, "JOB_COMPLETION_INDEX": _index(pod.name)}
-
-
-def expanded(text: str, env: Mapping[str, str]) -> str:
-    """A text with the references that Kubernetes replaces."""
-    return _REFERENCE.sub(lambda match: env.get(match[1], match[0]), text)
-
-
-def _index(name: str) -> str:
-    """The index of a pod in its name."""
-    numbers = _INDEX.findall(name)
-    return numbers[-1] if numbers else "0"
-
-
-class World(Struct, frozen=True, kw_only=True):
-    """Names that differ between two runs."""
-
-    number: str
-    """Id of the job, and of the random numbers."""
-    host: str
-    run: str
-    """Suffix of the name of the run."""
-    port: int
-    """Added to the ports of the operator."""
-
-
-WORLDS: Final = (
-    World(number="31313", host="alpha", run="", port=0),
-    World(number="24242", host="omega", run="zz", port=1),
-)
-
-
-_OF_TASK: Final = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
-
-
-def names_of(job: ImportedJob) -> list[str]:
-    """Variables of the job with values of the script. Operators for MPI do not set those of its tasks."""
-    of_task = _OF_TASK if job.fields.get("kind") == "mpi" else ()
-    return [*of_task, *(name for name, value in job.fields.get("env", {}).items() if isinstance(value, str))]
-
-
-def programs_of(job: ImportedJob) -> set[str]:
-    """Words of the command that can be programs, so that most are recorded at once."""
-    command = job.fields.get("command", "")
-    text = command if isinstance(command, str) else " ".join(map(str, command))
-    return {"torchrun", "python", "python3", "accelerate", "deepspeed", *text.split()[:1]}
-
-
-def _pods(body: Body) -> list[CreatedPod]:
-    resource = resource_of_object(body.get("apiVersion"), body.get("kind"))
-    return list(created_pods(body, resource)) if resource is not None else []
-
-
-def recorded_pods(
-    job: ImportedJob, runs: Sequence[Body], index: int, world: World, scripts: Mapping[str, str], learned: Learned
-) -> Recording:
-    """The programs that the pods of the job start, as the operator makes them."""
-    array = "array" in job.fields
-    body = renamed(runs[0 if array else index], world.run)
-    pods = _pods({**body, "spec": {**body["spec"], "parallelism": index + 1}} if array else body)
-    pods = pods[index : index + 1] if array else pods
-    launcher = [pod for pod in pods if pod.role == "launcher"]
-    processes: list[Process] = []
-    for number, pod in enumerate((launcher or pods)[:MOST_TASKS]):
-        container = pod.containers[0]
-        env = environment(pod, container, world.port, job)
-        if launcher:
-            env |= ranks_of(job)
-        env |= {"GEN_ID": world.number, "GEN_HOST": world.host, "GEN_GPUS": str(job.fields.get("gpus", 1))}
-        words = [*(container.get("command") or ()), *(container.get("args") or ())]
-        words = [without_ends(expanded(str(one), env)) for one in words]
-        folder = str(container.get("workingDir") or HOME)
-        processes.append(Process(words=tuple(words), env=env, task=BATCH if launcher else number, folder=folder))
-    files = {path: str(text) for path, text in job.fields.get("files", {}).items()}
-    files |= {"/etc/mpi/hostfile": f"{world.host}0 slots=1\n"}
-    return recorded(
-        processes, files=files, scripts=scripts, names=names_of(job), programs=programs_of(job), learned=learned
-    )
-
-
-def ranks_of(job: ImportedJob) -> dict[str, str]:
-    """The numbers of processes that `mpirun` starts without options."""
-    slots = int(job.fields.get("slotsPerWorker") or job.fields.get("gpus") or 1)
-    return {"GEN_SLOTS": str(slots), "GEN_RANKS": str(slots * int(job.fields.get("workers", 1)))}

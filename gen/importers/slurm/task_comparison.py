@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -19,26 +20,12 @@ from gen.base import Diagnostic, Findings, Location, counted, regex
 from gen.base.codes.imports import DIFFERS, NOT_CARRIED
 from gen.base.shell_script import assigned_in
 from gen.importers import ImportedJob, ImportInput
-from gen.importers.sandbox import (
-    BATCH,
-    HOME,
-    MOST_TASKS,
-    WORLDS,
-    Learned,
-    Process,
-    Recording,
-    World,
-    names_of,
-    programs_of,
-    ranks_of,
-    recorded,
-    recorded_pods,
-    source,
-    without_ends,
-)
+from gen.importers.sandbox import BATCH, HOME, MOST_TASKS, Learned, Process, Recording, recorded, source, without_ends
+from gen.importers.sandbox_pods import WORLDS, World, names_of, programs_of, ranks_of, recorded_pods
 from gen.importers.slurm.allocation import layout_of
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
+from gen.importers.slurm.failures import Failure, explains_failure, failures
 from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives
@@ -104,10 +91,12 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
     """Report each difference between the script and the runs of its job that no other finding names. Returns the result
     as a line, and whether there is none.
     """
-    total, named, differences, unended = 0, set[int](), list[Difference](), False
+    total, named, differences, after, unended = 0, set[int](), list[Difference](), list[Failure](), False
     lost = [one for one in found if one.code == NOT_CARRIED.name and one.place.file == given.file]
-    script = _script(given, job, Counter(match[1] for one in lost if (match := _OF_IMAGE.match(one.message))))
-    script = _without_checks(script, {one.place.line for one in lost if one.message.startswith("the check")})
+    images = Counter(match[1] for one in lost if (match := _OF_IMAGE.match(one.message)))
+    checks = {one.place.line for one in lost if one.message.startswith("the check")}
+    script = _without_checks(_script(given, job, images), checks)
+    tested = _without_checks(_script(given, job, images, with_errors=True), checks)
     number = int(job.fields.get("workers", 1)) if "array" in job.fields else len(runs)
     about = [one for one in lost if not _OF_OTHERS.match(one.message)]
     names = {(name, one.place.line) for one in about for name in {*_NAMED.findall(one.message)} - script.images}
@@ -126,6 +115,8 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         if learned.size > known:  # the script may hide that it lacks them, in the file of a log
             originals = [_original(script, job, index, world, learned) for world in WORLDS]
         unended = unended or not all(one.ended for one in (*originals, *imported))
+        fail = partial(_failed, tested, job, runs, learned)
+        after += failures(given.text, job, originals, imported, fail) if index == 0 else ()
         total += len({one.task for one in originals[0].records if one.task >= 0}) or 1
         for one in _differences(script, job, originals, imported, once, eaten):
             is_named = one.expected or (moves and "in another folder" in one.text) or one.program in missing
@@ -146,18 +137,25 @@ def compare_tasks(given: ImportInput, job: ImportedJob, runs: Sequence[Body], fo
         return f"{what} is not proven: the script does not end in the sandbox", False
     if (unclear := _UNCLEAR.search(originals[0].errors)) is not None:
         return f"{what} is not proven: gen does not know whether `{unclear[1]}` of `srun` has a value", False
-    for one in _together(differences):
-        place = Location(given.file, one.line) if one.line else job.place
-        more = f", also in {counted(one.tasks - 1, 'other task')}" if one.tasks > 1 else ""
-        hint = "change the job until it does the same, or accept the difference"
-        found.warning(DIFFERS, place, f"{one.text}{more}", hint)
+    after = [one for one in after if not any(explains_failure(part, script.text, one) for part in about)]
+    _report(given, job, [*differences, *(Difference(one.line, one.text) for one in after)], found)
     if not differences and not any(one.records for one in originals):
         return f"{what} is not proven: the script starts no program in the sandbox", False
     starts = f"{'does not start' if differences else 'starts'} the same programs with the same arguments"
     apart = f", apart from what findings name, or each pod does, at line {', '.join(map(str, sorted(named)))}"
     end = next((one for one in _ENDED.finditer(originals[0].errors) if one[1] != "0"), None)
     cut = f"; it ends with the status {end[1]} at line {end[2]}, and no later line is compared" if end else ""
-    return f"{what} {starts} as the script in {counted(total, 'task')}{apart if named else ''}{cut}", not differences
+    cut = f"{apart if named else ''}{cut}{'; it does something else after an error' if after else ''}"
+    return f"{what} {starts} as the script in {counted(total, 'task')}{cut}", not [*differences, *after]
+
+
+def _report(given: ImportInput, job: ImportedJob, differences: Sequence[Difference], found: Findings) -> None:
+    """A warning for each difference, at its line."""
+    for one in _together(differences):
+        place = Location(given.file, one.line) if one.line else job.place
+        more = f", also in {counted(one.tasks - 1, 'other task')}" if one.tasks > 1 else ""
+        hint = "change the job until it does the same, or accept the difference"
+        found.warning(DIFFERS, place, f"{one.text}{more}", hint)
 
 
 def _failure(original: Recording, line: int) -> tuple[int, str] | None:
@@ -183,11 +181,24 @@ def _explains(finding: Diagnostic, text: str, difference: Difference) -> bool:
     return inside and finding.message[:1].isdigit() and not named.isdisjoint(starts)
 
 
-def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int]) -> _Input:
+def _failed(
+    script: _Input,
+    job: ImportedJob,
+    runs: Sequence[Body],
+    learned: Learned,
+    programs: Collection[str],
+    of_pods: Collection[str],
+) -> tuple[Recording, Recording]:
+    """The script and the pods of its job, in which these programs fail."""
+    original = _original(script, job, 0, WORLDS[0], learned, programs)
+    return original, recorded_pods(job, runs, 0, WORLDS[0], _stubs(), learned, of_pods)
+
+
+def _script(given: ImportInput, job: ImportedJob, images: Mapping[str, int], *, with_errors: bool = False) -> _Input:
     site = read_site(given.site[1], given.site[0], Findings()) if given.site is not None else Site()
     values = {**site.define, **given.define}
     text = with_given_values(without_placeholders(given.text.replace("\r\n", "\n"), values)[0], values)
-    text = without_ends(text)
+    text = without_ends(text, with_errors=with_errors)
     options, _ = directives(text, given.file, Findings())
     options = with_nodes([with_values(one, values, {}) for one in options], values, site.nodes, Findings())
     alone = {name for name, uses in images.items() if uses_of(name, text) == uses}
@@ -206,7 +217,9 @@ def _without_checks(script: _Input, lines: set[int]) -> _Input:
     return replace(script, text=text)
 
 
-def _original(script: _Input, job: ImportedJob, index: int, world: World, learned: Learned) -> Recording:
+def _original(
+    script: _Input, job: ImportedJob, index: int, world: World, learned: Learned, fails: Collection[str] = ()
+) -> Recording:
     """The programs that the script starts."""
     layout = script.layout
     known = {name: value for name, value in constants(script.name, layout, {}).items() if is_known(value)}
@@ -241,6 +254,7 @@ def _original(script: _Input, job: ImportedJob, index: int, world: World, learne
         names=names_of(job),
         programs=programs_of(job),
         learned=learned,
+        fails=fails,
     )
 
 

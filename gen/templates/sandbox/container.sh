@@ -1,4 +1,5 @@
 # Takes the place of Apptainer and Shifter: starts the program of the container. Variables: the options with a value.
+trap - ERR
 with=$values
 if [[ ${0##*/} == shifter ]]; then with=$of_shifter; else
   [[ $1 == exec || $1 == run ]] || exit 0

@@ -39,11 +39,12 @@ if [[ $tasks == +([0-9]) ]] && ((tasks > nodes * per || (tasks < nodes * per && 
 fi
 [[ $tasks == +([0-9]) ]] && ((tasks < nodes * per)) || tasks=$((nodes * per))
 IFS= read -rd '' input # each task has all of it
-rank=0
+rank=0 status=0
 for ((node = 0; node < nodes; node++)); do for ((one = 0; one < per; one++)); do
-  ((rank < most && rank < tasks)) || exit 0
+  ((rank < most && rank < tasks)) || break 2
   host=$GEN_HOST$((node + first))
   GEN_TASK=$((rank + first * per)) GEN_NODE=$((node + first)) SLURM_PROCID=$rank SLURM_NODEID=$node SLURM_LOCALID=$one \
-    SLURMD_NODENAME=$host HOSTNAME=$host SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@" < <(printf %s "$input")
+    SLURMD_NODENAME=$host HOSTNAME=$host SLURM_NNODES=$nodes SLURM_NTASKS=$tasks start "$@" < <(printf %s "$input") || status=$?
   rank=$((rank + 1))
 done; done
+[ ! -e /gen/out/failed ] || exit "$status" # any other error is for want of what the sandbox lacks
