@@ -59,6 +59,7 @@ _FAILED_INSIDE: Final = regex(
         r"line (\d+)", r"line \d+"
     )
 )
+_ENDS_ITSELF: Final = regex(r"#![^\n]*sh(?:[ \t]+\S+)*?[ \t]+-[A-Za-z]*e")
 _OF_IMAGE: Final = regex(r"the value `\$(\w+)` of (?:the image|`--(?:container-)?image`)")  # the job has its own
 _NAMED: Final = regex(r"`\$(\w+)`")
 
@@ -248,7 +249,13 @@ def _original(
     last = max((int(name) for name in script.values if name.isdecimal()), default=0)
     arguments = (script.values.get(str(number), "") for number in range(1, min(last, _MOST_ARGUMENTS) + 1))
     return recorded(
-        [Process(words=("bash", _SCRIPT, *arguments), env=env, folder=folder)],
+        [
+            Process(
+                words=("bash", *(["-e"] if fails and _ENDS_ITSELF.match(script.text) else []), _SCRIPT, *arguments),
+                env=env,
+                folder=folder,
+            )
+        ],
         files={_SCRIPT: script.text},
         scripts=_stubs(),
         names=names_of(job),

@@ -75,6 +75,14 @@ def test_a_difference_after_an_error_has_the_line_of_its_program(
     assert "it does something else after an error" in line
 
 
+def test_a_script_has_the_options_of_its_first_line(tmp_path: Path) -> None:
+    text = script("-N 1", body="python a\npython b", interpreter="/bin/bash -eu")
+    line, same, found = compared(tmp_path, text)
+    assert (same, found) == (True, []), line
+    _, same, found = compared(tmp_path, text, {"command": "python a\npython b"})
+    assert (same, len(found)) == (False, 1)
+
+
 def test_a_script_that_only_shows_something_at_its_end_may_hide_an_error(tmp_path: Path) -> None:
     body = "[ -d a ] && echo a\npython a\necho finished"
     line, same, found = compared(tmp_path, script("-N 1", body=body, interpreter="/bin/bash"))
