@@ -27,6 +27,8 @@ _TEST: Final = regex(
     r"\|\||&&|\$\{?\?|PIPESTATUS|pipefail|(?m:(?:^|[;({|])[ \t]*(?:if|while|until|case|trap|wait|!)\b)"
     r"|\bset[ \t]+-\w*e|\b(?:ba|da)?sh[ \t]+-\w*e|--kill-on-bad-exit"
 )
+_OF_COMMAND: Final = regex(r"\|\||&&|(?m:^[ \t]*(?:(?:if|elif|while|until)\b|![ \t]))")
+"""Tests of the status of a command where it is."""
 _OF_NO_STATUS: Final = regex(r"the (?:rank|value|variable|folder|relative folder|installation|output|number|single) ")
 _ABOUT_STATUS: Final = regex(
     r"after an error|starts the next one|ends with it|\bstatus\b|`set |`trap |`wait\b|pipefail"
@@ -66,7 +68,8 @@ def failures(
         if script.failed and pod.failed and script.ended and pod.ended:
             tasks = {one.task for one in of_pods}
             compared = [pair for pair in pairs if tasks & {BATCH, pair[1].record.task}]
-            found = _difference(group[0][0], compared, (originals[0], script), (imported[0], pod))
+            is_hidden = not script.tested or _OF_COMMAND.search(command_at(text, group[0][0].record.line)) is None
+            found = _difference(group[0][0], compared, (originals[0], script), (imported[0], pod), is_hidden=is_hidden)
             yield from [found] if found is not None else []
 
 
@@ -111,9 +114,16 @@ def _key(record: Record) -> str:
 
 
 def _difference(
-    failed: Program, pairs: Sequence[Pair], script: tuple[Recording, Recording], pod: tuple[Recording, Recording]
+    failed: Program,
+    pairs: Sequence[Pair],
+    script: tuple[Recording, Recording],
+    pod: tuple[Recording, Recording],
+    *,
+    is_hidden: bool,
 ) -> Failure | None:
-    """The first difference; None if there is none."""
+    """The first difference; None if there is none. `is_hidden` is whether no test of the script keeps it from ending
+    with an error.
+    """
     line, if_failed = failed.record.line, f"if `{text_of(failed)}` fails"
     mine, theirs = ({id(one) for one in _surplus(*runs)} for runs in (script, pod))
     for one, other in pairs:
@@ -130,8 +140,8 @@ def _difference(
     if any(script[0].statuses.values()) or any(pod[0].statuses.values()):
         return None
     ends, pod_ends = any(script[1].statuses.values()), any(pod[1].statuses.values())
-    if ends == pod_ends or (pod_ends and not script[1].tested):
-        return None  # a pod ends with the error of its last program, also if the script only shows something behind it
+    if ends == pod_ends or (pod_ends and is_hidden):
+        return None  # a pod ends with the error of its last program, also if `tee` or `echo` behind it hides it
     first, second = ("script", "job") if ends else ("job", "script")
     return Failure(line, f"{if_failed}, the {first} ends with an error, and the {second} does not", line)
 
