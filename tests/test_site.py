@@ -16,6 +16,7 @@ from gen.kubernetes.rules.catalogue import CATALOGUE, CODES, RULES
 from gen.report.formats import Documentation
 from gen.report.schemas import SCHEMAS
 from tests.cases import for_each
+from tests.shared import made_once
 from tests.support import PROJECT
 
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
@@ -39,10 +40,11 @@ def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    there = tmp_path_factory.mktemp("site")
-    done = build(PROJECT, there)
-    assert done.returncode == 0, done.stderr
-    return there
+    def make(folder: Path) -> None:
+        done = build(PROJECT, folder)
+        assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "site", make)
 
 
 class Elements(HTMLParser):

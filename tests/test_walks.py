@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cases import for_each
+from tests.shared import made_once
 from tests.support import PROJECT
 from tests.walks import UPDATE, hashes_of_several_times, matches, start_of, steps, updated
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PAGES = sorted(path for folder in ("tutorials", "howto") for path in (PROJECT / "docs" / folder).glob("*.md"))
@@ -35,41 +38,41 @@ def walk(page: Path, folder: Path) -> None:
     assert os.environ.get(UPDATE) or not hashes_of_several_times(run), hashes_of_several_times(run)
 
 
+STARTS = {start for page in PAGES if (start := start_of(page))}
+"""Pages with whose folder others begin."""
+
+
 @pytest.fixture(scope="session")
-def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """Folders after the pages that others begin with; filled when they are needed."""
-    there = tmp_path_factory.mktemp("ends")
-    found: dict[Path, Path] = {}
+def reach(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """The folder after a page, which can begin with that of another one. Each is walked when it is first needed."""
 
-    def reach(page: Path) -> Path:
-        """The folder after a page, which can begin with that of another one."""
-        if page not in found:
-            folder, start = there / page.stem, start_of(page)
-            if start:
-                shutil.copytree(reach(start), folder, symlinks=True)
-            else:
-                folder.mkdir()
-            walk(page, folder)
-            found[page] = folder
-        return found[page]
+    @cache
+    def reached(page: Path) -> Path:
+        def make(folder: Path) -> None:
+            folder.mkdir()
+            begin(page, folder / "work", reached)
+            walk(page, folder / "work")
 
-    for page in sorted({start for page in PAGES if (start := start_of(page))}):
-        reach(page)
-    return found
+        return made_once(tmp_path_factory, f"after-{page.stem}", make) / "work"
+
+    return reached
+
+
+def begin(page: Path, folder: Path, reach: Callable[[Path], Path]) -> None:
+    if start := start_of(page):
+        shutil.copytree(reach(start), folder, symlinks=True)
+    else:
+        folder.mkdir()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_a_reader_gets_what_the_page_shows(page: Path, tmp_path: Path, ends: dict[Path, Path]) -> None:
-    folder = tmp_path / "work"
-    start = start_of(page)
-    if page in ends:
-        return  # it has been walked for others
-    if start:
-        shutil.copytree(ends[start], folder, symlinks=True)
+def test_a_reader_gets_what_the_page_shows(page: Path, tmp_path: Path, reach: Callable[[Path], Path]) -> None:
+    if page in STARTS:
+        reach(page)
     else:
-        folder.mkdir()
-    walk(page, folder)
+        begin(page, tmp_path / "work", reach)
+        walk(page, tmp_path / "work")
 
 
 LIFE = re.findall(
