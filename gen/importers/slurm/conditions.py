@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,28 +10,20 @@ from copy import copy
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from gen.base import Findings, Location, names, regex
-from gen.base.shell_script import nodes_below, syntax_tree
-from gen.importers.slurm.bash_text import MAX_LEVELS, STEPS, with_braces, with_own_program
+from gen.base import Location, names, regex
+from gen.base.shell_script import nodes_below
+from gen.importers.slurm.answers import Answers, words_of
+from gen.importers.slurm.bash_text import STEPS, with_own_program
 from gen.importers.slurm.expansion import (
-    ADDRESS,
     MARKED,
-    NODES,
-    PORT,
-    RUN,
-    RUN_ID,
     START,
-    Expander,
     Value,
     is_known,
-    items_of,
     marked,
     source_text,
     sources,
 )
-from gen.importers.slurm.options import Option, options_of
-from gen.importers.slurm.outputs import ASKS, COUNTS, FIRST, OF_JOB, SEQUENCE, SUM, TO_FILE, answer_of, reads_file
-from gen.importers.slurm.programs import DroppedPart, absolute, formatted
+from gen.importers.slurm.programs import DroppedPart
 from gen.importers.slurm.site import SUBMITS, is_silent, shows_node
 
 if TYPE_CHECKING:
@@ -43,11 +34,7 @@ RESTARTS: Final = "the number of restarts"
 RESTART_COUNT: Final = "SLURM_RESTART_COUNT"
 _RESTARTED: Final = regex(rf"{RESTART_COUNT}:?[-+=]")
 CONTINUES: Final = "let the program continue from its last checkpoint, if there is one"
-_ID: Final = regex(r"\$?\{?(?:RANDOM|SLURM_(?:ARRAY_)?JOB_?ID)\b|\bshuf\b|\bdate\b|\buuidgen\b")
-_OF_CLOCK: Final = regex(r"start|begin|end|now|time$|seed", re.IGNORECASE)
 OF_NUMBER: Final = regex(r"seed", re.IGNORECASE)
-_ASSIGNMENT: Final = regex(r"\w+=(?:\([^()`]*\)|[^\s`();|&<>]*)")
-_ASSIGNS_OUTPUT: Final = regex(r"\w+=\$\([^;|&]*\)")
 _OF_WALK: Final = (
     *("variables", "exported", "fixed", "hidden", "steps", "left", "files", "written", "folder", "entered"),
     *("folder_before", "pushed", "drawn", "from_text", "single_outputs", "statuses", "status_of", "indexed", "keyed"),
@@ -55,16 +42,6 @@ _OF_WALK: Final = (
     *("of_program", "succeeds", "of_shell_statuses"),
 )
 """Attributes of a reader that a part of the script changes."""
-_JOINS: Final = regex(r"IFS=(['\"]?)(.?)\1\s*(?:;|&&)\s*echo\s+\"\$\{(\w+)\[\*\]\}\"")
-"""The items of an array with a sign between them."""
-_EVALUATES: Final = regex(r"eval\s+(?:echo\s+([^'\";|&<>()`]+|\"[^\"`]*\")|[\"']echo\s+([^'\";|&<>()`]+)[\"'])")
-"""Words that a shell expands twice."""
-_OF_SHELL: Final = regex(r"[;|&<>()`\n]")
-_IS_PORT: Final = regex(r"(?:^|_)PORT|port$", re.IGNORECASE)
-_WRITTEN: Final = regex(
-    r"cat\s*<<-?\s*(?P<quote>['\"\\]?)(?P<end>\w+)['\"]?\s*\n(?P<text>.*?)\n?\s*(?P=end)", re.DOTALL
-)
-"""A text that a variable gets from `$(cat <<END … END)`."""
 _OTHERWISE: Final = regex(r"([A-Za-z_]\w*):?[-+=?]")
 """A variable with another value if it has none, or if it has one."""
 _DEFAULT: Final = regex(r"\$\{([A-Za-z_]\w*):?[-=]")
@@ -95,7 +72,7 @@ def _negated(known: bool | None) -> bool | None:
     return None if known is None else not known
 
 
-class Conditions(Expander):
+class Conditions(Answers):
     """Decides conditions. A subclass has the source of the script."""
 
     decided_by: frozenset[str] = frozenset()
@@ -104,32 +81,17 @@ class Conditions(Expander):
     """The last condition about files and tools that counts as if the machines lacked them."""
     _decides = False
     """Whether it expands a condition."""
-    file: str
     source = ""
     left: list[DroppedPart]
     deciding: dict[str, tuple[Location, list[str]]]
     """Variables from outside that decide whether a program starts: the first place, and the values for it."""
     functions: dict[str, Node]
-    constants: dict[str, str]
-    bytes: bytes
-    """The text that is followed."""
-    in_task: bool
     is_inner: bool
     """Whether a shell of its own runs this part, such as that of a task, and its variables end with it."""
-    _assigned = ""
-    """The variable of now."""
-    folder: str
-    """The working directory, as far as it is known."""
-    origin = START
-    """The initial one, which a user can give."""
     never: set[str]
     """Variables that are empty, because only a case that is not taken sets them."""
     of_outputs: set[str]
     """Functions that the command has, such as those for the outputs of commands."""
-    outputs: dict[str, str]
-    """The folders where the script computes outputs that its pods compute."""
-    once: set[str]
-    """The outputs that its batch part computes, once for all tasks."""
     computed: set[str]
     """Variables that the script reads from files and other programs."""
 
@@ -325,94 +287,6 @@ class Conditions(Expander):
         unset = (one for one in names if one not in given and not one.startswith("SLURM_"))
         self.decided_by |= {one for one in unset if self.lookup(one) is None}
 
-    @property
-    def random(self) -> str:
-        """A number that differs in each run, as the variable of now needs it."""
-        return PORT if _IS_PORT.search(self._assigned) else RUN
-
-    def output(self, command: str) -> str:
-        command = re.sub(r"^(?:builtin|command)\s+(?=cd\s)", "", command.strip())
-        self.asked |= {"the output of `nproc`"} if re.search(r"\bnproc\b", command) else set()
-        if (written := _WRITTEN.fullmatch(command)) is not None:
-            return written["text"] if written["quote"] else self.unquoted(written["text"])
-        if _ASSIGNMENT.fullmatch(command):
-            return ""
-        joins = _JOINS.fullmatch(command)
-        items = items_of(self.lookup(joins[3]) or "") if joins is not None else ()
-        if joins is not None and all(map(is_known, items)):
-            return joins[2].join(items)
-        called = _words_of(command, "command")
-        if (text := self._text_of_echo(command, called)) is not None:
-            return text
-        words = [self.words(one) or [""] for one in called]
-        steps = [options_of(one[1:], Location(""), Findings()) for one in words if one[0] == "srun"]
-        words += [*(one for _, one in steps), *(one[2:] for one in words if one[0] == "ssh")]
-        programs = {one[0].rpartition("/")[2] for one in words if one}
-        answer = self._asked_for(command) if programs <= ASKS else None
-        if answer is not None and _ASSIGNS_OUTPUT.fullmatch(command):
-            return ""
-        if answer == ADDRESS and any(self._is_several(one) for one, _ in steps) and not FIRST.search(command):
-            answer = NODES
-        if answer is None:
-            answer = marked(f"$({' ' * command.startswith('(')}{self.residual(command, is_output=True)})")
-            self.once |= {answer[1:-1]} if not self.in_task else set()
-            if programs - ASKS or reads_file(command):
-                before = self.outputs if self.in_task else {}
-                self.outputs[answer[1:-1]] = before.get(answer[1:-1], self.folder)
-        return answer
-
-    def _text_of_echo(self, command: str, called: Sequence[str]) -> str | None:
-        """The text that a command alone prints, also of `eval echo`, which expands it twice; None for others."""
-        if (evaluated := _EVALUATES.fullmatch(command)) is not None:
-            text = " ".join(self.words(evaluated[1] or evaluated[2]))
-            return " ".join(self.words(text)) if is_known(text) and not _OF_SHELL.search(text) else None
-        if called[:1] != [command] or not re.match(r"(?:echo|printf)\s+(?!-[neEv]+\s)", command):
-            return None
-        program, *rest = self.words(with_braces(command))
-        return " ".join(rest) if program == "echo" or not rest else formatted(rest[0], rest[1:])
-
-    @property
-    def folder_now(self) -> str:
-        """The working directory as a value."""
-        return absolute(self.folder).replace(START, self.origin)
-
-    def _is_several(self, options: Sequence[Option]) -> bool:
-        """Whether `srun` starts several tasks."""
-        names_of = {"ntasks": "SLURM_NTASKS", "nodes": "SLURM_NNODES", "ntasks-per-node": "SLURM_NTASKS_PER_NODE"}
-        given = {one.name: one.value for one in options}
-        tasks, *sizes = (given.get(name, self.constants.get(of_slurm, "1")) for name, of_slurm in names_of.items())
-        return tasks != "1" and ("ntasks" in given or sizes != ["1", "1"])
-
-    def _asked_for(self, command: str) -> str | None:
-        """The output of a command that asks for nodes, ids and the like, as a value of a pod."""
-        gpus = self.constants.get("SLURM_GPUS_ON_NODE")
-        nodes, expanded = self.constants.get("SLURM_NNODES", "1"), " ".join(self.words(command)).replace(RUN, RUN_ID)
-        known = answer_of(command, expanded, self.folder_now, gpus, self.asked, in_task=self.in_task)
-        if (field := OF_JOB.search(command)) is not None:
-            known = f"{START}/{posixpath.basename(self.file)}" if field[1] == "Command" else START
-        if (numbers := SEQUENCE.fullmatch(expanded)) is not None:
-            first, *step, last = ["1", *numbers[2].split()][-max(2, len(numbers[2].split())) :]
-            known = with_braces(f"{{{'..'.join((first, last, *step))}}}").replace(" ", numbers[1] or " ")
-        if (sums := SUM.fullmatch(expanded)) is not None:
-            known = self.arithmetic(sums[1])
-        known = nodes if known == NODES and COUNTS.search(command) and "hostname" in command else known
-        if re.match(r"basename\s+\"?(?:\$PWD|\$\{PWD\}|`pwd`|\$\(pwd\))\"?$", command):
-            self.asked.add("the name of the folder")
-            return marked(f"$({command})")
-        if TO_FILE.search(command):
-            return None
-        if known is None and re.fullmatch(r"whoami|id (?:-un|-nu|-u -n|-n -u)", command):
-            known = str(self.parameter("USER"))
-        if known is not None:
-            return known.replace(RUN_ID, RUN)
-        calculated = rf"\(\([^\n]*(?<!\w){self._assigned or ' '}(?!\w)".encode()
-        is_number = _OF_CLOCK.search(self._assigned) or re.search(calculated, self.bytes)
-        if is_number and re.fullmatch(r"date \+%s(?:\.%N)?|shuf [^|]*", command):
-            return marked(f"$({command})")
-        if _ID.search(command) and not self.in_task and "scontrol" not in command:
-            return self.random
-        return None
-
     def starts_program(self, node: Node) -> bool:
         """Whether a construct starts more than programs that show something."""
         names, whole = nodes_below(node, "command_name"), self.text(node)
@@ -441,12 +315,6 @@ class Conditions(Expander):
 
     def is_program(self, text: str, *, or_job: bool = True) -> bool:
         """Whether a text starts more than what shows something, or removes files, or another job."""
-        called = _words_of(source_text(text), "command_name")
+        called = words_of(source_text(text), "command_name")
         own = OF_FILES | self.functions.keys() | self.of_outputs
         return any((one == SUBMITS and or_job) or not (is_silent(one) or one in own) for one in called)
-
-
-def _words_of(text: str, kind: str) -> list[str]:
-    """The parts of a script with a type of the grammar."""
-    found = nodes_below(syntax_tree(text.encode("utf-8", "replace"), MAX_LEVELS), kind)
-    return [(one.text or b"").decode("utf-8", "replace") for one in found]

@@ -27,6 +27,7 @@ from gen.importers.slurm.containers import (
 from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
 from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.images import image_files, named_images, options_of_steps
+from gen.importers.slurm.lines_of_runs import WIDE, line_of, text_of_command
 from gen.importers.slurm.options import Option, directives
 from gen.importers.slurm.outputs import results_of, without_idle_separators
 from gen.importers.slurm.outside import (
@@ -238,7 +239,7 @@ def _set_command(
     runs = shells.with_stops(script, without_idle_separators(runs))
     lines = shells.lines_of_shells(runs)
     report_braces(draft, (one.value for one in options), runs)
-    text = steps.text_of_command(lines)
+    text = text_of_command(lines)
     _array(draft, layout, text)
     _requeue(draft, {one.name: one for one in options})
     bash = any(
@@ -247,7 +248,7 @@ def _set_command(
         for one in runs
     )
     draft.set(["bash", "-c", text] if bash else text, "command", place=runs[-1].place)
-    draft.place_lines("command", text, (one.place for one in lines for _ in steps.line_of(one).split("\n")))
+    draft.place_lines("command", text, (one.place for one in lines for _ in line_of(one).split("\n")))
     return runs, text
 
 
@@ -344,7 +345,7 @@ def _arrays(draft: JobDraft, script: BatchScript, runs: Sequence[Run]) -> list[R
         if f"${{{name}[" in texts:
             words = [shown(one) for one in values]
             whole = " ".join(words)
-            inner = whole if len(whole) <= steps.WIDE else "\n  ".join(["", *words]) + "\n"
+            inner = whole if len(whole) <= WIDE else "\n  ".join(["", *words]) + "\n"
             declares = "declare -A " if name in script.keyed else ""
             made.append(Run(words=(), text=f"{declares}{name}=({inner})", place=runs[0].place))
     if made and draft.fields["kind"] == "mpi":

@@ -14,10 +14,11 @@ from gen.base import Location, names, regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import START, is_known, shown, source_text
+from gen.importers.slurm.lines_of_runs import WIDE
 from gen.importers.slurm.processes import OF_HOSTS, OF_SHELL
 from gen.importers.slurm.programs import text_of_words
 from gen.importers.slurm.script import BatchScript
-from gen.importers.slurm.steps import RENDEZVOUS, WIDE, WRAPPERS, Run
+from gen.importers.slurm.steps import RENDEZVOUS, WRAPPERS, Run
 from gen.job.launchers import mpirun
 
 _BETWEEN: Final = (("wait",), ("sleep",), ("kill",), ("rm",))

@@ -21,6 +21,7 @@ from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, 
 from gen.importers.slurm.exports import is_of_process, is_part
 from gen.importers.slurm.launcher_numbers import left_backend, processes_of, with_processes
 from gen.importers.slurm.launcher_texts import on_hosts, starts_mpirun
+from gen.importers.slurm.lines_of_runs import WIDE, of_program
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words
 from gen.importers.slurm.rank_shells import has_rank, in_outer_folder, of_launchers, report_rank, way_to_folder
@@ -39,17 +40,7 @@ from gen.importers.slurm.site import (
 )
 from gen.importers.slurm.srun import carry_exclusive, gpus_of_step, set_at, uses_gpus, why_of_part
 from gen.importers.slurm.srun_variables import NAMES as OF_SRUN
-from gen.importers.slurm.steps import (
-    RENDEZVOUS,
-    WIDE,
-    Options,
-    Run,
-    as_run,
-    is_of_pod,
-    of_program,
-    parts_of,
-    without_set,
-)
+from gen.importers.slurm.steps import RENDEZVOUS, Options, Run, as_run, is_of_pod, parts_of, without_set
 from gen.job.launchers import base, deepspeed, horovodrun, mpirun
 
 OF_HOSTS: Final = (deepspeed.LAUNCHER, horovodrun.LAUNCHER)

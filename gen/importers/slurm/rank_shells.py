@@ -13,8 +13,9 @@ from gen.base import regex
 from gen.importers.draft import JobDraft
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.expansion import RUN_ID, shown, source_text
+from gen.importers.slurm.lines_of_runs import line_of
 from gen.importers.slurm.programs import VARIABLE, Entered, way
-from gen.importers.slurm.steps import Run, line_of, parts_of
+from gen.importers.slurm.steps import Run, parts_of
 
 SOURCES: Final = "source "
 

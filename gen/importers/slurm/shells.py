@@ -15,11 +15,12 @@ from gen.importers.draft import JobDraft, literal
 from gen.importers.slurm.bash_text import expanded_part, without_heredocs
 from gen.importers.slurm.expansion import ONE, START, is_known, marked
 from gen.importers.slurm.images import named_images
+from gen.importers.slurm.lines_of_runs import WIDE, line_of
 from gen.importers.slurm.programs import BETWEEN, SUBMITTED, VARIABLE, Entered, Shell, is_below, way
 from gen.importers.slurm.rank_shells import SOURCES
 from gen.importers.slurm.script import BatchScript
 from gen.importers.slurm.srun import word_of_folder
-from gen.importers.slurm.steps import WIDE, Run, is_of_pod, line_of, parts_of
+from gen.importers.slurm.steps import Run, is_of_pod, parts_of
 
 _OF_WORDS: Final = regex(
     r"\$\{(?:!|#?(?:\w+|[@*])(?:\[|[/^,@]|:(?![-=+?])))|\*\*|\+\+|--\)\)|\$\(\((?:(?!\)\))[^\n])*?(?:\d#|,)"

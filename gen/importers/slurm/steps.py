@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from gen.base import Findings, names, regex
-from gen.importers.draft import JobDraft, literal
+from gen.importers.draft import JobDraft
 from gen.importers.slurm.background import with_plain_waits
-from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import ADDRESS, OPEN, PORT, RUN_ID, is_known, marked, source_text, sources
 from gen.importers.slurm.host_names import without_suffixes
 from gen.importers.slurm.images import named_images, of_container, other_images, with_named_image
 from gen.importers.slurm.options import Option, options_of
@@ -30,7 +30,6 @@ from gen.importers.slurm.programs import (
     in_joined_shell,
     in_shell,
     needed_steps,
-    text_of_words,
     without_needless_ends,
 )
 from gen.importers.slurm.script import BatchScript
@@ -91,9 +90,6 @@ GIVEN: Final = OF_KIND | names(
 )
 _CALCULATED: Final = regex(r"\$\(\(((?:[^$`]|\$(?!\())*)\)\)")
 _NAME: Final = regex(r"[A-Za-z_]\w*")
-_SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
-"""A setting of a program with Hydra, such as `model.lr=1`."""
-WIDE: Final = 110  # characters of a line, beyond which each option gets its own
 
 
 class Run(Step, frozen=True, kw_only=True):
@@ -146,7 +142,7 @@ def runs_of(
             (one.place, name)
             for one in inner
             for name, value in one.assigned
-            if _is_left_out(one, name, value) and name not in OF_SRUN
+            if is_left_out(one, name, value) and name not in OF_SRUN
         )
         script.left += [DroppedPart(place, f"the variable `{name}`", *OF_MACHINES) for place, name in lost]
         runs += [as_run(replace(one, options=step.options, by_srun=step.by_srun), *tasks) for one in inner]
@@ -381,42 +377,6 @@ def _after(inner: Step, step: Step) -> str:
     )
 
 
-def line_of(run: Run) -> str:
-    """The command as a person writes it."""
-    if run.background:
-        return f"{line_of(replace(run, background=False))} &"
-    if run.text:
-        return " ".join((run.text, *_ends(replace(run, input=""))))  # it has its input
-    variables_of = (f"{name}={shown(value)}" for name, value in (*run.numbers, *of_program(run)))
-    line = " ".join(words := [*variables_of, *text_of_words(run.words), *_ends(run)])
-    if len(line) <= WIDE:
-        return line
-    at = 1
-    if words[0] in ("mpirun", *WRAPPERS):  # its own options stay before the program
-        while at < len(words) and (words[at].startswith("-") or words[at - 1] in ("-np", "-npernode", "-x")):
-            at += 1
-    parts = [" ".join(words[: at if at == 1 else at + 1])]
-    for word in words[at if at == 1 else at + 1 :]:
-        short = re.fullmatch(r"-[A-Za-z]\w*", word) and len(parts) > 1 and not parts[-1].startswith("-- ")
-        program = word.endswith((".py", ".sh")) and re.match(r"--[^\s=]+[ =]", parts[-1])  # behind a value
-        starts = word.startswith(("--", "'--", '"--')) or short or program or _SETTING.match(word)
-        parts[-1:] = [parts[-1], word] if starts else [f"{parts[-1]} {word}"]
-    return " \\\n  ".join(parts)
-
-
-def _ends(run: Run) -> list[str]:
-    """The files and the other command of a program, behind its words."""
-    files = [*(("<", shown(run.input)) if run.input else ())]
-    sign, path = run.output
-    files += [sign.removeprefix("&"), shown(path), *(("2>&1",) if sign.startswith("&") else ())] if path else ()
-    return [*files, *(("||", run.otherwise) if run.otherwise and STATUS not in run.otherwise else ())]
-
-
-def of_program(run: Run) -> list[tuple[str, str]]:
-    """The variables that are set for a program alone, without those of the machines and of the kind."""
-    return [one for one in run.assigned if not _is_left_out(run, *one) and one[0] not in OF_KIND]
-
-
 def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     """The words of a program that a job can have."""
     given = Options([*run.words]) if run.launcher is None else without_set(run, parallel=parallel)
@@ -425,7 +385,7 @@ def kept_words(run: Run, *, parallel: bool) -> Sequence[str]:
     return given.words
 
 
-def _is_left_out(step: Step, name: str, value: str) -> bool:
+def is_left_out(step: Step, name: str, value: str) -> bool:
     """Whether a variable in front of a program is not in the job."""
     is_of_image = step.in_image and name in OF_LINKER and is_known(value)
     return is_of_machines(name) and name not in DEVICES and not is_of_image
@@ -442,18 +402,3 @@ def is_of_pod(value: str, others: set[str] | None = None) -> bool:
 def parts_of(run: Run) -> Iterator[str]:
     """The parts of a program's words and variables that the shell of a pod expands."""
     return (part for word in (*run.words, *(value for _, value in run.assigned)) for part in sources(word))
-
-
-_NEEDLESS: Final = ("true", "exit", "exit 1")  # behind the last program, whose failure ends the pod
-
-
-def text_of_command(runs: Sequence[Run]) -> str:
-    """The text of all programs, with expressions only for the id of the run and parameters."""
-    lines: list[str] = []
-    last = re.sub(f"^{STATUS}", "exit ", runs[-1].otherwise) if runs else ""
-    runs = [*runs[:-1], *(replace(one, otherwise=last * (last not in _NEEDLESS)) for one in runs[-1:])]
-    for one in runs:
-        lines[-1:] = [f"{line} &&" if one.joined else line for line in lines[-1:]]
-        lines.append(line_of(one))
-    text = literal("\n".join(lines).replace("{{ run.id }}", "\ue002").replace("{{ params.task }}", "\ue003"))
-    return re.sub(r"\ue002|\$GEN_RUN_ID", "{{ run.id }}", text).replace("\ue003", "{{ params.task }}")

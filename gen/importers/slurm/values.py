@@ -175,9 +175,8 @@ class BatchValues(Conditions):
     def share(self, outer: BatchValues) -> None:
         """Know what another part of the script knows about variables."""
         self.early, self.kept, self.never, self.untaken = {*outer.early}, {*outer.kept}, outer.never, outer.untaken
-        self.volumes = outer.volumes
         self.outputs, self.matching, self.once, self.origin = outer.outputs, outer.matching, outer.once, outer.origin
-        self.in_image, self.instances = outer.in_image, outer.instances
+        self.in_image, self.instances, self.volumes = outer.in_image, outer.instances, outer.volumes
 
     def note_cases(self, node: Node) -> None:
         """Note the variables that only some cases set. Those of options, or before a program, are empty in others."""
@@ -380,7 +379,7 @@ class BatchValues(Conditions):
 
     def residual(self, text: str, *, is_output: bool = False) -> str:
         """Shell source with the known values of its variables. In quotes, only those of Slurm have one."""
-        text = with_home(text, "$HOME") if "~" in text and self.lookup("HOME") is not None else text
+        text = with_home(text, "$HOME") if self.lookup("HOME") is not None else text
         quoted = raw_parts(text)
 
         def one(match: re.Match[str]) -> str:
