@@ -116,6 +116,7 @@ def _server() -> socket.socket:
 def _prepare() -> None:
     """Import what programs use, and read the schemas."""
     from gen.commands import COMMANDS
+    from gen.report.schemas import SCHEMAS
     from tests.support import Repository
 
     for module in (
@@ -130,6 +131,8 @@ def _prepare() -> None:
         repository.job(_JOB)
         assert repository.render()[1] == 0
         assert repository.check()[1] == 0
+    for schema in SCHEMAS.values():
+        schema()
     gc.disable()  # as the program does
     gc.collect()
     gc.freeze()
