@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import forks
 from tests.support import PROJECT, Repository
 
-pytestmark = pytest.mark.slow  # pip installs the plugin, and each test starts several processes
+pytestmark = pytest.mark.slow  # pip installs the plugin, and each test starts several programs
 
 PACKAGE = Path(__file__).parent / "acme"
 NAMED = 'kubernetes: "1.34"\nplugins: {acme-gen: ">=1,<2"}\nvolumes: {tapes: {size: 1Ti, tape: {library: a}}}\n'
@@ -32,11 +33,16 @@ class Installation:
     folder: Path
     repository: Repository
 
-    def gen(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def process(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """As users start it."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), str(PROJECT)])}
         command = [sys.executable, "-m", "gen", *arguments]
         root = self.repository.root
         return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+
+    def gen(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        script = f"import sys\nsys.path.insert(0, {str(self.folder)!r})\n{forks.MAIN}"
+        return forks.ran(*arguments, cwd=self.repository.root, env=os.environ, script=script)
 
     def findings(self, *arguments: str) -> list[tuple[str, str, str]]:
         """Code, place and hint of each finding of a render."""
@@ -69,7 +75,7 @@ def installed(folder: Path, repo: Repository) -> Installation:
 
 
 def test_its_kind_storage_network_and_accelerator_render(installed: Installation) -> None:
-    done = installed.gen("render")
+    done = installed.process("render")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     swarm = installed.one("Swarm")
     assert swarm["apiVersion"] == "acme.example.com/v1"
@@ -79,8 +85,8 @@ def test_its_kind_storage_network_and_accelerator_render(installed: Installation
     (container,) = bees["template"]["spec"]["containers"]
     assert container["resources"]["limits"]["acme.example.com/abacus"] == "2"
     assert installed.one("PersistentVolume")["spec"]["csi"]["driver"] == "tape.acme.example.com"
-    assert installed.gen("check").returncode == 0
-    assert installed.gen("validate", "rendered").returncode == 0
+    assert installed.process("check").returncode == 0
+    assert installed.process("validate", "rendered").returncode == 0
 
 
 def test_its_queues_and_those_of_gen_take_its_kind(installed: Installation) -> None:
