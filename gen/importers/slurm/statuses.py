@@ -224,6 +224,11 @@ class BatchStatuses(BatchFiles):
         """The name of a variable for the status of now."""
         return "status_before" if re.search(r"\bstatus\b", self.source) else "status"
 
-    def of_last_program(self) -> int:
-        """The number of the last step that is no line with a status."""
-        return next((at for at in reversed(range(len(self.steps))) if not is_line_of_status(self.steps[at])), 0)
+    def step_of(self, node: Node) -> int | None:
+        """The number of the step that a statement has made, if only lines that set variables are behind it."""
+        for at in reversed(range(len(self.steps))):
+            if self.steps[at].place == self.place(node) and not is_line_of_status(self.steps[at]):
+                return at
+            if self.steps[at].sets in ("", "IFS"):
+                break
+        return None

@@ -184,8 +184,8 @@ def end_of_check(text: str) -> tuple[str, str]:
 _BETWEEN_CHECKS: Final = frozenset({"command", "comment", "list", "redirected_statement", "variable_assignment"})
 
 
-def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
-    """Whether a check is one of the last program, with its status in a variable if that has a name."""
+def step_of_check(reader: BatchCommands, node: Node, name: str) -> int | None:
+    """The number of the last program, if a check is one of it, with its status in a variable if that has a name."""
     before = reader.before_one(node, "comment")
     text = reader.text(node)
     while name:
@@ -195,12 +195,13 @@ def is_of_last(reader: BatchCommands, node: Node, name: str) -> bool:
             break
         skips = before is not None and before.type in _BETWEEN_CHECKS and not reader.starts_program(before)
         if before is None or not skips or name in assigned_in(text):
-            return False
+            return None
         before = before.prev_named_sibling
     before = reader.before_one(before, "comment") if name and before is not None else before
-    last = reader.steps[reader.of_last_program()]
-    is_part = "PIPESTATUS" in text and "|" in f"{last.text}{last.output[0]}"
-    return before is not None and not is_part and reader.place(before) == last.place
+    at = reader.step_of(before) if before is not None else None
+    if at is None or ("PIPESTATUS" in text and "|" in f"{reader.steps[at].text}{reader.steps[at].output[0]}"):
+        return None
+    return at
 
 
 _SEARCHES: Final = regex(r"(?:!\s*)?[ef]?grep\s[^;&|<\n]*")
@@ -215,8 +216,7 @@ def keeps_check(reader: BatchCommands, node: Node) -> bool:
     `[ $? -ne 0 ] && exit 1`, `grep A FILE || exit 1`. Otherwise False.
     """
     end, name = end_of_check(reader.with_ends(reader.text(node)))
-    if end and reader.steps and is_of_last(reader, node, name):
-        at = reader.of_last_program()
+    if end and (at := step_of_check(reader, node, name)) is not None:
         reader.steps[at] = replace(reader.steps[at], otherwise=end)
         if name:  # it is 0 behind this
             reader.statuses.discard(name)

@@ -58,6 +58,7 @@ def test_the_command_keeps_a_status_that_it_reads(body: str) -> None:
         ("a\n(( $? )) && exit 3\nb", "a || exit 3\nb"),
         ("a\nS=$?\n(( S == 0 )) || exit $S\nb", "a || exit\nb"),
         ("a\nS=$?\n(( S )) && exit $S\nb", "a || exit\nb"),
+        ("a\nS=$?\nE=$(date +%s)\nD=$((E - 1))\nif [ $S -ne 0 ]; then exit $S; fi\nb", "a || exit\nb"),
         ("a\nS=$?\nE=$(date)\nif [ $S -ne 0 ]; then echo c; kill $P 2>/dev/null; exit $S; fi\nb", "a || exit\nb"),
         ('c=$("/x/conda" shell.bash hook)\nif [ $? -eq 0 ]; then eval "$c"; else . /x/conda.sh; fi\na', "a"),
         ("srun a\nX=$?\nif [ $X -ne 0 ]; then exit $X; fi\nb $X", "a || exit\nb 0"),
