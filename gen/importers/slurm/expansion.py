@@ -251,7 +251,7 @@ class Expander:
                 elif isinstance(value, tuple):
                     yield from self._listed(list(value))
                 else:
-                    yield self._whole_item(value, splits=splits), False
+                    yield self._whole_item(value, splits=splits, alone=end - at == len(text)), False
                 at = end
             else:
                 yield char, False
@@ -261,14 +261,16 @@ class Expander:
         """A text of a here-document, with its values."""
         return "".join(one or "" for one, _ in self._quoted(text))
 
-    def _whole_item(self, value: str, *, splits: bool) -> str:
+    def _whole_item(self, value: str, *, splits: bool, alone: bool) -> str:
         """A value in quotes, which an item of an array keeps if it has blanks, and the output of a command in words."""
         item = _ITEM.fullmatch(value[1:-1]) if value.startswith(OPEN) else None
         items = self.indexed.get(item[1], ("*",)) if item is not None else ()
         blank = any(re.search(r"[\s*?]", one) for one in items)
         output = splits and _OUTPUT.match(value[1:]) is not None and len(sources(value)) == 1
         own = ONE.fullmatch(value)
-        of_shell = splits and own is not None and own[1] in self.from_text | self.kept
+        of_shell = (
+            splits and own is not None and own[1] in self.from_text | self.kept | (self.early if alone else set())
+        )
         return marked(f'"{value[1:-1]}"') if blank or output or of_shell else value
 
     def expansion(self, text: str) -> Value:
