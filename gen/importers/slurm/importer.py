@@ -72,6 +72,8 @@ from gen.kubernetes.objects import Body
 
 _MARKS: Final = regex("[\ue000-\ue004]")
 """Characters that enclose what only a pod knows, here."""
+_TEMPORARY: Final = "SLURM_TMPDIR"
+"""A folder that Slurm gives the programs of sites with its plugin, too, and not only the script."""
 _ON_ALL: Final = "remove `--nodes` and `--ntasks` of `srun`, or set `workers`"
 _IN_ARRAY: Final = "import a script for each of them, or one with `#SBATCH --array` that starts one in each task"
 
@@ -160,8 +162,15 @@ def _read(given: ImportInput, found: Findings, *, as_sweep: bool) -> tuple[Impor
     lacking.values += script.needed_values
     lacking.images = image_files(asked, script)
     if "command" in draft.fields:
+        _set_temporary(draft, given.text, values)
         report_unread(draft, script)
     return draft.finished(f"Imported from the Slurm script {stem}."), lacking
+
+
+def _set_temporary(draft: JobDraft, text: str, values: Mapping[str, str]) -> None:
+    """Set the variable of a temporary folder that a script reads, because its programs can read it, too."""
+    if _TEMPORARY in values and _TEMPORARY in text:
+        draft.variable(_TEMPORARY, values[_TEMPORARY], draft.place)
 
 
 def _ignored_options(draft: JobDraft, text: str, start: int) -> None:

@@ -263,7 +263,8 @@ def _starts_program(steps: Sequence[Step], line: Step, *, changes: bool) -> bool
 
 
 STARTS_SCRIPT: Final = regex(
-    r"\$\(\s*(?:\w+=\S+\s+)*((?:\S*/)?(?:python[\d.]*\s+(?:-(?!c\b|-?[vV])\w+\s+)*\S+\.py\b|(?:ba)?sh\s+\S+\.sh\b|\.?/(?!(?:usr|bin|sbin)/)[^\s)]+)[^)]*)"
+    r"\$\(\s*(?:\w+=\S+\s+)*((?:\S*/)?(?:python[\d.]*\s+(?:-(?!c\b|-?[vV])\w+\s+)*\S+\.py\b|(?:ba)?sh\s+\S+\.sh\b"
+    r"|\.?/(?!(?:usr|bin|sbin)/)[^\s)]+|srun\s(?![^)]*\b(?:hostname|nvidia-smi|date|env|printenv|uname|scontrol)\b))[^)]*)"
 )
 """An output of a file of the user."""
 NOT_STARTED: Final = "write it into `command`, if the run needs it"

@@ -274,7 +274,9 @@ class BatchScript(BatchLoops):
         if file and self.is_read(file, node.end_byte) and not self.steps[-1].output[1]:
             self.steps[-1] = replace(self.steps[-1], output=(sign, self.local(self.value(file)).removeprefix("./")))
         elif programs[:1] == ["tee"]:
-            tested = self.stops or (node.parent is not None and node.parent.type in ("list", "if_statement"))
+            around, behind = node.parent, node.next_named_sibling
+            tested = self.stops or (around is not None and around.type in ("list", "if_statement"))
+            tested = tested or (behind is None and around is not None and around.type == "program")  # as the last one
             self.leave(node, *file_of_tee(hides=tested and not self.pipes_fail))
         hint = "add it to `command`, if the run needs it"
         path = "".join(one for part in node.parent.children for one in self.destinations(part)) if node.parent else ""

@@ -16,7 +16,7 @@ from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
 from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
-from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, NOT_STARTED, SHOWS_FILES, STARTS_SCRIPT
+from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, SHOWS_FILES, STARTS_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
 from gen.importers.slurm.site import (
     ACTIVATE,
@@ -335,9 +335,10 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
         reader.said.append((called.place.line, said.removeprefix("-e ")))
     for part in dict.fromkeys(sources(" ".join(called.words))):
         if (started := STARTS_SCRIPT.match(part.strip('"'))) is not None:
-            what, why = f"`{cut(source_text(started[1]))}`", "the script only shows its output"
-            reader.drop(called, what, why, NOT_STARTED)
-    unset = [one for one in sources(" ".join(called.words)) if one[1:] in reader.early]
+            hint = "write both into `command`, if the run or its log needs them"
+            reader.drop(called, f"the output of `{cut(source_text(started[1]))}`", "the script only shows it", hint)
+    parts = (one.strip('"') for one in sources(" ".join(called.words)))
+    unset = [one for one in parts if one[1:] in reader.early]
     if program == ":" and unset:
         reader.needed_values.append(unset[0].strip("${}"))
         hint = f"give it with `--define {unset[0].strip('${}')}=VALUE`, if the job needs it"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NODE = ("-N 1", "--gres=gpu:1")
+OF_TEE = "the cluster keeps the logs, and the status is that of the program instead of `tee`"
 HOSTS = "H=.hosts-$SLURM_JOB_ID\nsrun hostname > $H\nsed s/a/b/ $H > hosts.txt\npython a.py"
 
 
@@ -212,7 +213,12 @@ def test_a_log_that_a_later_program_reads_is_written(body: str, expected: str) -
     [
         ("echo a > b\npython a.py", 5, "the file `b` is not carried: gen writes no files of the batch part"),
         ("srun hostname > b\npython a.py b", 5, "no pod has the file `b`, which the script writes here"),
-        ("python a.py 2>&1 | tee b", 5, "the file of `tee` is not carried: the cluster keeps the logs"),
+        ("python a.py 2>&1 | tee b\npython c.py", 5, "the file of `tee` is not carried: the cluster keeps the logs"),
+        (
+            "python a.py 2>&1 | tee b",
+            5,
+            f"the file of `tee` is not carried: {OF_TEE}",
+        ),
         ("python a.py > b", 5, "the redirection of the output is not carried: the cluster keeps the logs"),
         (HOSTS, 7, "the file `hosts.txt` is not carried: it is made of one that no pod has"),
     ],

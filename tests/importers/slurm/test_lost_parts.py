@@ -380,8 +380,9 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             NODE,
             'echo "d: $(date) $(/usr/bin/id -u)"\nA=$(python b.py c)\necho $A\nd',
             6,
-            "`python b.py c` is not carried: the script",
+            "the output of `python b.py c` is not carried: the script only shows it",
         ),
+        (NODE, 'A=$(srun b --c)\necho "$A"\nd', 5, "the output of `srun b --c` is not carried: the script only shows"),
         (NODE, "eval 'a (b'", 4, "gen cannot read the text of `eval`: `a (b`"),
         (NODE, "eval 'a > b'", 4, "the redirection of the output is not carried: the cluster keeps the logs"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
@@ -440,8 +441,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, "A=1\ncommand -v b || A=2\nsrun a $A", 5, "the other case of `command -v b` is not carried"),
         (
             NODE,
-            'for c in d e; do if ! command -v "$c" &> /dev/null; then M+=("$c"); fi; done\n'
-            "if [ ${#M[@]} -gt 0 ]; then echo $M; exit 1; fi\na",
+            'for c in d e; do if ! command -v "$c" &> /dev/null; then M+=(1); fi; done\n[ ${#M[@]} -eq 0 ] || exit\na',
             4,
             'the check `! command -v "$c" &> /dev/null` is not carried: the image of the job has the programs',
         ),

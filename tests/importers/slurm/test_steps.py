@@ -323,6 +323,17 @@ def test_a_program_has_the_given_value_of_a_variable_before_the_script_sets_it()
     assert made.fields["env"] == {"B": "256"}
 
 
+def test_a_value_from_outside_keeps_its_quotes() -> None:
+    assert command('a --b "$C" --d=$C', "-N 1") == 'a --b "$C" --d=$C'
+
+
+def test_the_folder_that_slurm_gives_programs_is_a_variable_of_the_job() -> None:
+    text = script("-N 1", body="cp a $SLURM_TMPDIR/a\npython b.py")
+    given = ImportInput(file="a.sh", text=text, otherwise="t", image="a/b:1", define={"SLURM_TMPDIR": "/t"})
+    (made,) = SlurmImporter().read(given, Findings())
+    assert (made.fields["command"], made.fields["env"]) == ("cp a /t/a\npython b.py", {"SLURM_TMPDIR": "/t"})
+
+
 def test_arguments_are_values_from_outside() -> None:
     text = script("-N 1", body='shift\na $1 "$@" $#', interpreter="/bin/bash")
     source = ImportInput(file="train.sh", text=text, namespace="team", image="a/b:1", define={"1": "x", "2": "y"})
