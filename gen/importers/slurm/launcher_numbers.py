@@ -27,6 +27,15 @@ def processes_of(given: Options) -> tuple[str, str]:
     return option, str(int(every[:6]) // int(pods[:6])) if known else every
 
 
+def is_alone(run: Run, given: Options) -> bool:
+    """Whether each task of `srun` has a training of its own, with the processes of its node."""
+    return (
+        run.by_srun
+        and run.tasks > 1
+        and (base.ALONE in given.values or given.values.get(base.PODS, ("", ""))[1] == "1")
+    )
+
+
 def _backend(run: Run, given: Options) -> str:
     """The rendezvous of `accelerate launch`, if it has another one than its default, or than that of its file."""
     backend = given.values.get(BACKEND, ("", ""))[1] if run.launcher is accelerate.LAUNCHER else ""

@@ -19,7 +19,7 @@ from gen.importers.slurm.allocation import allocation, layout_of
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
-from gen.importers.slurm.launcher_numbers import left_backend, processes_of, with_processes
+from gen.importers.slurm.launcher_numbers import is_alone, left_backend, processes_of, with_processes
 from gen.importers.slurm.launcher_texts import on_hosts, starts_mpirun
 from gen.importers.slurm.lines_of_runs import WIDE, of_program
 from gen.importers.slurm.options import Option
@@ -290,8 +290,9 @@ def _for_kind(draft: JobDraft, script: BatchScript, run: Run, layout: Layout, ou
     given = without_set(run, parallel=parallel)
     if run.launcher is mpirun.LAUNCHER or (run.launcher in OF_HOSTS and layout.nodes > 1):
         return for_all_pods(draft, run, given, layout)
-    if run.launcher is horovodrun.LAUNCHER:
-        return replace(run, words=tuple(given.words))
+    alone = is_alone(run, given) and layout.nodes > 1 and not of_mpi
+    if run.launcher is horovodrun.LAUNCHER or alone:
+        return run if alone else replace(run, words=tuple(given.words))
     if of_mpi and run.by_srun and layout.nodes > 1:
         message = f"`{program}` starts in one pod only, because the script starts other programs with MPI"
         draft.cannot_run(run.place, message, "import the script without the other programs")

@@ -838,3 +838,12 @@ def test_a_program_that_a_compiler_made_reads_no_rank_of_slurm(line: str, named:
 )
 def test_another_case_that_changes_nothing_is_not_named(body: str) -> None:
     assert read(script("-N 1", body=body, interpreter=BASH))[1] == []
+
+
+@for_each("start", ["torchrun --standalone", "torchrun --nnodes=1", "bash -c 'torchrun --standalone"])
+def test_trainings_of_one_node_each_stay_alone(start: str) -> None:
+    end = "'" * start.startswith("bash")
+    body = f"srun {start} --nproc_per_node=8 a.py{end}"
+    (made,), _ = read(script(*NODES, body=body, interpreter=BASH))
+    own = start.removeprefix("bash -c '")
+    assert (made.fields["kind"], made.fields["command"]) == ("batch", f"{own} --nproc_per_node=8 a.py")
