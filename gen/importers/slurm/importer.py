@@ -15,6 +15,7 @@ from gen.importers.draft import JobDraft, is_secret
 from gen.importers.slurm import exports, launcher_pod, pod_numbers, processes, rank_shells, reports, shells, steps
 from gen.importers.slurm.allocation import carry, layout_of
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
+from gen.importers.slurm.bound_gpus import with_own_gpus
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -219,6 +220,7 @@ def _translate(
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))
+    runs = with_own_gpus(draft, options, runs)
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     started = carry_files(draft, script, runs)

@@ -377,7 +377,8 @@ def test_nodes_that_slurm_chooses(
     given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", define=values)
     (made,) = IMPORTERS["slurm"]().read(given, found)
     assert {name: made.fields[name] for name in ("workers", "gpus") if name in made.fields} == fields
-    assert str(made.fields["command"]).endswith(f"train --nodes {fields.get('workers', 1)}")
+    command = str(made.fields["command"]).rstrip("'")  # of the shell that selects the GPU of each process
+    assert command.endswith(f"train --nodes {fields.get('workers', 1)}")
     named = [one.message.replace(" is not carried: Slurm chooses it, and the job has", ":") for one in found]
     assert named == ([f"the number of nodes for {said}"] if said else [])
 
@@ -843,3 +844,25 @@ def test_what_is_carried_is_not_named(body: str, messages: list[str]) -> None:
 )
 def test_short_programs_of_one_task_have_one_start(body: str, expected: str) -> None:
     assert job(script("-N 2", "--ntasks-per-node=4", body=body)).fields["command"] == expected
+
+
+OWN_GPU = "mpirun sh -c 'CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK a'"
+
+
+@for_each(
+    ("options", "body", "command", "is_named"),
+    [
+        (("--gpus-per-task=1",), "srun a", OWN_GPU, False),
+        (("--gpus-per-task=a100:1",), "srun mkdir /b\nsrun a", f"mpirun mkdir /b\n{OWN_GPU}", False),
+        (("--gpus-per-task=1",), "srun --gpu-bind=none a", "mpirun a", False),
+        (("--gres=gpu:4",), "srun --gpus-per-task=1 a", OWN_GPU, False),
+        (("--gres=gpu:4",), "srun a", "mpirun a", False),
+        (("--gpus-per-task=2",), "srun a", "mpirun a", True),
+    ],
+)
+def test_a_process_has_the_gpu_that_slurm_binds_to_its_task(
+    options: tuple[str, ...], body: str, command: str, *, is_named: bool
+) -> None:
+    (made,), found = read(script("--ntasks-per-node=4", "-N 1", *options, body=body))
+    assert made.fields["command"] == command
+    assert any("a process sees all GPUs of its pod" in one.message for one in found) is is_named
