@@ -341,6 +341,8 @@ def with_output(steps: Sequence[Step], output: tuple[str, str]) -> list[Step] | 
     the construct itself can have it.
     """
     made, sign = list[Step](), output[0]
+    if ">>" not in sign and any(one.background for one in steps[:-1]):
+        return None  # the first one can empty the file behind the output of another one
     for one in steps:
         is_last = one is steps[-1] and not made
         if not is_last and (one.sets or one.output[1] or one.words[:1] in (*BETWEEN, *_OF_FILES, ("cd",))):

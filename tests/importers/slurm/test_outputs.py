@@ -49,6 +49,10 @@ def test_a_program_whose_output_nothing_reads_is_named(body: str, message: str) 
         ("(a && b) | tee /tmp/o\nc /tmp/o", "(a && b) | tee /tmp/o\nc /tmp/o"),
         ("{ a; b || c; } > /tmp/o\nc /tmp/o", "{ a; b || c; } > /tmp/o\nc /tmp/o"),
         ("for i in 1 2; do a $i; done > out.log", "a 1\na 2"),
+        (
+            "for i in 1 2; do a $i & done > /tmp/o\nwait\nc /tmp/o",
+            "for i in 1 2; do a $i & done > /tmp/o\nwait\nc /tmp/o",
+        ),
     ],
 )
 def test_the_file_of_a_construct_has_the_outputs_of_all_its_programs(body: str, expected: str) -> None:
