@@ -125,13 +125,14 @@ def _difference(
     with an error.
     """
     line, if_failed = failed.record.line, f"if `{text_of(failed)}` fails"
-    mine, theirs = ({id(one) for one in _surplus(*runs)} for runs in (script, pod))
+    (lost, more), (lost_in_job, others) = _changes(*script), _changes(*pod)
+    mine, theirs = ({id(one) for one in every} for every in (lost, lost_in_job))
     for one, other in pairs:
         of_script, of_job = id(one.record) in mine, id(other.record) in theirs
         if of_script != of_job:
             text = _said("job", "script", one.record) if of_script else _said("script", "job", one.record)
             return Failure(line, f"{if_failed}, {text}", one.record.line)
-    more, others = ([one for one in _surplus(*runs[::-1]) if one.task in (BATCH, 0)] for runs in (script, pod))
+    more, others = ([one for one in every if one.task in (BATCH, 0)] for every in (more, others))
     for first, second, left, right in (("script", "job", more, others), ("job", "script", others, more)):
         names = Counter(map(_name, left)) - Counter(map(_name, right))
         if names:
@@ -154,11 +155,25 @@ def _name(record: Record) -> str:
     return posixpath.basename(record.words[0])
 
 
+def _changes(before: Recording, after: Recording) -> tuple[list[Record], list[Record]]:
+    """The programs that do not start after a failure, and those that only start then. One with other arguments is none
+    of both.
+    """
+    lost, more = _surplus(before, after), list[Record]()
+    for one in _surplus(after, before):
+        same = next((other for other in reversed(lost) if (other.task, _name(other)) == (one.task, _name(one))), None)
+        if same is None:
+            more.append(one)
+        else:
+            lost = [other for other in lost if other is not same]
+    return lost, more
+
+
 def _surplus(recording: Recording, other: Recording) -> list[Record]:
-    """The programs that the other recording does not have, or not as often."""
+    """The programs that the other recording does not have, or not as often. `mpirun` starts others in each task."""
     left = Counter(map(_key, other.records))
     surplus = []
-    for one in recording.records:
+    for one in (one for one in recording.records if one.words[0] != "mpirun"):
         left[_key(one)] -= 1
         if left[_key(one)] < 0:
             surplus.append(one)

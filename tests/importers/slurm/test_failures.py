@@ -34,6 +34,8 @@ WITH_MPI = ("-N 2", "--ntasks-per-node=2")
         (("-N 1",), "set -e\nsrun bash -c 'python a; python b'\npython c"),
         (NODES, "srun python a || exit 1\nsrun python b"),
         (WITH_MPI, "srun python a || exit 1\nsrun python b"),
+        (WITH_MPI, 'if ask; then N=1; else N=2; fi\nsrun bash -c "python a $N \\$SLURM_PROCID"'),
+        (NODES, "set -e\nmkdir a\nwget b\nsrun python c"),
         (("-N 1", "--array=0-3"), "python a $SLURM_ARRAY_TASK_ID || exit 1\npython b"),
     ],
 )
