@@ -336,7 +336,7 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     for part in dict.fromkeys(sources(" ".join(called.words))):
         if (started := STARTS_SCRIPT.match(part.strip('"'))) is not None:
             hint = "write both into `command`, if the run or its log needs them"
-            reader.drop(called, f"the output of `{cut(source_text(started[1]))}`", "the script only shows it", hint)
+            reader.drop(called, f"`{cut(source_text(started[1]))}`", "the script only shows its output", hint)
     parts = (one.strip('"') for one in sources(" ".join(called.words)))
     unset = [one for one in parts if one[1:] in reader.early]
     if program == ":" and unset:

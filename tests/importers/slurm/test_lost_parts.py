@@ -380,7 +380,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             NODE,
             'echo "d: $(date) $(/usr/bin/id -u)"\nA=$(python b.py c)\necho $A\nd',
             6,
-            "the output of `python b.py c` is not carried: the script only shows it",
+            "`python b.py c` is not carried: the script only shows its output",
         ),
         (NODE, 'A=$(srun b --c)\necho "$A"\nd', 5, "the output of `srun b --c` is not carried: the script only shows"),
         (NODE, "eval 'a (b'", 4, "gen cannot read the text of `eval`: `a (b`"),
