@@ -382,7 +382,7 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
             6,
             "`python b.py c` is not carried: the script only shows its output",
         ),
-        (NODE, 'A=$(srun b --c)\necho "$A"\nd', 5, "the output of `srun b --c` is not carried: the script only shows"),
+        (NODE, 'A=$(srun b --c)\necho "$A"\nd', 5, "`srun b --c` is not carried: the script only shows its output"),
         (NODE, "eval 'a (b'", 4, "gen cannot read the text of `eval`: `a (b`"),
         (NODE, "eval 'a > b'", 4, "the redirection of the output is not carried: the cluster keeps the logs"),
         (NODE, "python a $(nproc)", 4, "the output of `nproc` is not carried: a pod has its own"),
