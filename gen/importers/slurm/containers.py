@@ -35,7 +35,7 @@ def _split(part: str) -> tuple[str, str, str]:
     """The parts of the mount `SOURCE:TARGET:FLAGS`."""
     source, _, rest = part.partition(":")
     target, _, flags = rest.partition(":")
-    return source, target or source, flags
+    return source, (target or source).rstrip("/") or "/", flags
 
 
 def container_words(script: BatchValues) -> set[str]:

@@ -67,7 +67,7 @@ from gen.importers.slurm.srun import (
 from gen.importers.slurm.step_limits import in_limits
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
-from gen.importers.slurm.traps import with_traps
+from gen.importers.slurm.traps import INNER_SRUN, with_traps
 from gen.importers.slurm.written_files import WrittenFiles, carry_files
 from gen.kubernetes.objects import Body
 
@@ -390,6 +390,14 @@ def _requeue(draft: JobDraft, last: Mapping[str, Option]) -> None:
         draft.drop(place, "`--requeue` only for lost nodes", why, hint)
 
 
+_STARTS_RAY: Final = regex(r"\bsrun\s[^;&|]*\bray\s+start\b")
+
+
+def _makes_cluster(run: Run) -> bool:
+    """Whether a program of `srun` is `ray start`, also in a construct of the shell."""
+    return (run.by_srun and starts_ray(run.words)) or _STARTS_RAY.search(run.text) is not None
+
+
 def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, script: BatchScript) -> None:
     """Report what happens on some of the nodes of the script, or once in it, and in each pod of the job."""
     started = [one for one in runs if one.by_srun]
@@ -399,13 +407,15 @@ def _order(draft: JobDraft, runs: Sequence[Run], layout: Layout, nodes: int, scr
         if sum(one.background for one in started) > 1:
             why, hint = "one pod has all programs that run at the same time", _IN_ARRAY
         draft.drop(started[-1].place, what, why, hint)
-    if nodes > 1 and (ray := next((one for one in started if starts_ray(one.words)), None)) is not None:
+    if nodes > 1 and (ray := next((one for one in runs if _makes_cluster(one)), None)) is not None:
         message = "`ray start` on several nodes makes a cluster, and a job of this kind has pods of their own"
         hint = "write a job of kind `ray`: its `command` is the program for the cluster"
         draft.cannot_run(ray.place, message, hint)
     if layout.nodes == 1 or draft.fields["kind"] == "mpi":
         return
     if not any(one.by_srun for one in runs):
+        if any(INNER_SRUN.search(one.text) for one in runs):
+            return  # which cannot run
         draft.fields.pop("workers", None)
         hint = "start it with `srun`, or set `workers` if it starts processes on the other nodes itself"
         what = lost_nodes(1, layout.nodes)

@@ -158,7 +158,8 @@ REASONS: Final[dict[str, tuple[str, str]]] = {
     **dict.fromkeys(names("nodelist exclude nodefile relative cluster-constraint"), _NODES),
     **dict.fromkeys(("segment", "switches"), _BLOCKS),
     "constraint": ("nodes have labels of their own", "map it with `constraints` of a site file, or set `placement`"),
-    **dict.fromkeys(("dependency", "begin", "hold", "deadline"), _START),
+    **dict.fromkeys(("dependency", "begin", "hold"), _START),
+    "deadline": ("Kubernetes has no time by which a run must end", "set `timeout` of the job"),
     **dict.fromkeys(
         names(
             "cpu-bind cpu_bind mem-bind mem_bind distribution extra-node-info hint core-spec threads-per-core "

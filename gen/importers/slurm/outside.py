@@ -98,7 +98,7 @@ def report_arguments(
     for run, at, is_launcher in runs:
         if not run.words or not _reads_arguments(read := read_by(text, run.place.line)):
             continue
-        what = "`$@`" if "@" in read else "`$*`"
+        what = "`$*`" if re.search(r"\$\{?\*", read) and not re.search(r"\$\{?@", read) else "`$@`"
         begins = (*_interpreters(run.words), *((at,) if is_launcher else ()))
         alone = [one for one in begins if all(word.startswith("-") for word in run.words[one + 1 :])]
         if alone:

@@ -41,6 +41,9 @@ class Placeholder(Struct, frozen=True, kw_only=True):
     is_text: bool = False
     """Whether the shell passes it on as it is. It reads any other one as redirections."""
 
+    is_quoted: bool = False
+    """Whether it is inside of a longer text in quotes, which another shell may read."""
+
     @property
     def text(self) -> str:
         """The placeholder without quotes."""
@@ -64,7 +67,8 @@ def _unquoted(text: str, plain: str) -> Iterator[tuple[int, Placeholder]]:
         is_text = is_inside and not _SHELL.search(start)
         is_shown = is_text and not (_IN_FILE.fullmatch(mark) and re.search(r"(?<![<>])>|\btee\b", start))
         if not is_shown and f"</{name}>" not in text:
-            yield at, Placeholder(line=line, mark=mark, variable=variable, is_text=is_text)
+            is_quoted = not is_text and unclosed(f"{plain[:at]}\n") is not None
+            yield at, Placeholder(line=line, mark=mark, variable=variable, is_text=is_text, is_quoted=is_quoted)
 
 
 def _quoted(text: str, plain: str) -> Iterator[tuple[int, Placeholder]]:
@@ -121,10 +125,12 @@ def report_placeholders(draft: JobDraft, found: Iterable[Placeholder]) -> None:
     for one in sorted(found, key=lambda one: (one.line, one.mark)):
         first.setdefault(one.text, one)
     for one in first.values():
-        hint = f"replace it with its value, or give this with `--define {one.variable or 'NAME'}=VALUE`"
+        hint = "replace it with its value"
+        hint += f", or give this with `--define {one.variable}=VALUE`" if one.variable else ""
         what = f"bash ends the script at the placeholder `{cut(one.mark)}`"
-        what = f"`{cut(one.text)}` is a placeholder" if one.is_text or ended else what
-        ended = ended or not one.is_text
+        is_text = one.is_text or one.is_quoted
+        what = f"`{cut(one.text)}` is a placeholder" if is_text or ended else what
+        ended = ended or not is_text
         draft.cannot_run(Location(draft.place.file, one.line), what, hint)
 
 

@@ -243,8 +243,13 @@ def report_results(draft: JobDraft, runs: Sequence[Run]) -> None:
 
     installs = [one for text, one in texts if _INSTALLS.match(text)]
     if installs and all(_INSTALLS.match(text) or text.split()[0] in _BRINGS for text, _ in texts if text):
-        why = "its files end with the pod"
-        draft.drop(installs[-1].place, "the installation", why, "install it in the image, or on a volume with `data`")
+        why = "its files end with the pod, whose command has it"
+        draft.drop(
+            installs[-1].place,
+            "what the installation makes",
+            why,
+            "install it in the image, or on a volume with `data`",
+        )
     for text, one in texts:
         if (match := _OF_RESULTS.search(text)) is not None and is_alone(match[1]):
             what, why = f"the folder `{cut(match[1])}` after the run", "it is none of a volume, and ends with the pod"

@@ -27,7 +27,7 @@ from gen.importers.slurm.programs import (
     uses_of,
     way,
 )
-from gen.importers.slurm.site import SUBMITS
+from gen.importers.slurm.site import SUBMITS, is_silent
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,6 +43,8 @@ STARTS_SRUN: Final = regex(
 _ENDS: Final = "the programs and files of a pod end with it"
 
 
+_OF_LISTS: Final = names("awk cut grep if local sed then xargs")
+_OF_ENROOT: Final = "no pod has containers of `enroot`"
 _OF_OTHERS: Final = "each pod would do it, also while others use the files"
 _FILES: Final = regex(
     rf"(?:^|[;&|{{\n]|\b(?:then|do|else))\s*((?:{'|'.join(sorted(OF_FILES))})\s(?:\$\{{[^}}]*\}}|[^;&|\n}}])*)"
@@ -60,6 +62,9 @@ def _lost_trap(reader: BatchCommands, text: str) -> str:
     """Why a pod does not run the commands of a trap at its end, if it does not."""
     bodies = [reader.text(reader.functions[one]) for one in CALLS.findall(text) if one in reader.functions]
     whole = "\n".join([text, *bodies])
+    called = {*CALLS.findall(whole)} - reader.functions.keys() - _OF_LISTS
+    if re.search(r"\benroot\s+(?:list|remove|rm)\b", whole) and all(map(is_silent, called)):
+        return _OF_ENROOT
     if any(map(INNER_SRUN.search, bodies)):
         return "it starts `srun`, which does not work in a pod"
     if not OF_SLURM.isdisjoint(CALLS.findall(whole)):
@@ -99,7 +104,8 @@ def follow_trap(reader: BatchCommands, called: Called) -> bool:
     elif why := _lost_trap(reader, words[1]):
         hint = "write it into `command`, if it changes files of a volume"
         hint = "remove the files after the run, or in a program that knows its rank" if why == _OF_OTHERS else hint
-        ends = why in (_ENDS, _OF_OTHERS)
+        hint = "remove it" if why == _OF_ENROOT else hint
+        ends = why in (_ENDS, _OF_OTHERS, _OF_ENROOT)
         reader.drop(called, what, why, hint if ends else "write its commands at the end of `command`")
     else:
         reader.add(Step(words=("trap", _for_later(reader, words[1], called.place), "EXIT"), place=called.place))

@@ -31,6 +31,7 @@ def read(body: str, *options: str, site: str = LUSTRE, image: str = "a/c:9") -> 
     [
         ("/lustre/a:/data", {"lustre": {"path": "/data", "subPath": "a"}}, ["lustre"]),
         ("/lustre:/data", {"lustre": "/data"}, ["lustre"]),
+        ("/lustre:/lustre/", {"lustre": "/lustre"}, ["lustre"]),
         ("/lustre/:/data:ro", {"lustre": {"path": "/data", "readOnly": True}}, ["lustre"]),
         ("/lustre/a/b:/data:ro+x", {"lustre": {"path": "/data", "subPath": "a/b", "readOnly": True}}, ["lustre"]),
         ("/lustre/a:/lustre/a,/lustre/b", {"lustre": "/lustre"}, ["lustre"]),
