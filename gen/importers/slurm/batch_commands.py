@@ -117,7 +117,7 @@ class BatchCommands(BatchStatuses):
         self.variables = {name: value for name, value in self.variables.items() if name != "$" or not is_pid}
         self.variables |= self.counted
         words = words[1 + (words[1:2] == ["-p"]) :] if words[:1] == ["time"] else words  # which sh lacks
-        self.note_argument("".join(words[:1]))
+        self.note_argument(words)
         if words and words[0] in READERS:
             line = read_values(self, node, words, dict(own).get("IFS", " \t\n"))
             if line:

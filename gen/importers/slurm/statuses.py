@@ -113,11 +113,19 @@ class BatchStatuses(BatchFiles):
             one.type == "test_command" or self.text(one).startswith(("test ", "((")) for one in self.conditions_of(node)
         )
 
-    def note_argument(self, name: str) -> None:
-        """Note a status among the arguments of a function of the script."""
-        if STATUS in self.asked and name in self.functions:
+    def note_argument(self, words: list[str]) -> None:
+        """Note a status among the arguments of a function of the script, or in the number of `exit`."""
+        if STATUS in self.asked and words and (words[0] in self.functions or self._exits_with(words)):
             self.needs_statuses = True
             self.status_reads.append(self.at)
+        elif self.keeps_statuses and self._exits_with(words) and not is_known(words[1]):
+            self.add(Step(text=f"exit {shown(words[1])}", place=self.at))
+            del words[1:]
+
+    def _exits_with(self, words: list[str]) -> bool:
+        """Whether `exit` has a number that the script computes."""
+        line = self.source.split("\n")[self.at.line - self.first_line :][:1]
+        return words[:1] == ["exit"] and words[1:] != [] and re.search(r"exit\s+\"?\$\(\(", "".join(line)) is not None
 
     def name_values(self, node: Node) -> None:
         left = len(self.left)
@@ -138,9 +146,12 @@ class BatchStatuses(BatchFiles):
             self.add_status(own, node)
             self.variables[name] = str(self.variables[name]).replace("$?", f"${own}")
         self.of_shell_statuses |= {*made}
-        if made or self.succeeds:
+        if made or (self.succeeds and "$?" in self.text(node)):
             self.asked.discard(STATUS)
             self.statuses.discard(name)
+        elif STATUS in self.asked and node.parent is not None and node.parent.type == "declaration_command":
+            self.needs_statuses = True
+            self.statuses.add(name)
         self.keep_computed(name, node)
 
     def keep_computed(self, name: str, node: Node) -> None:
@@ -182,7 +193,7 @@ class BatchStatuses(BatchFiles):
 
     def follow_status(self, node: Node, before: int) -> None:
         """Note whether the status of now is that of the last step, behind a statement with `before` steps in front."""
-        if node.type == "comment":
+        if node.type == "comment" or re.fullmatch(r"return(?:\s+\$\?)?", self.text(node)):
             return
         made, text = len(self.steps) > before, self.text(node)
         at_end = made and self.steps[-1].text != "" and self.steps[-1].place == self.place(node)

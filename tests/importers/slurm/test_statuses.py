@@ -67,6 +67,13 @@ def test_the_command_keeps_a_status_that_it_reads(body: str) -> None:
             "die() { exit 1; }\na | tee l || die\nS=${PIPESTATUS[0]}\nb\nexit $S",
             "a || exit 1\nS=$?\nb\nexit $S",
         ),
+        ("a\nA=$?\nb\nB=$?\nexit $((A + B))", "a\nA=$?\nb\nB=$?\nexit $(($A + $B))"),
+        ('a\nst=$?\nmsg="rc=$st"\nb "$msg"', 'a\nst=$?\nmsg=rc=$st\nb "$msg"'),
+        ("a\nst=$?\nexport ST=$st\nb\n[ $ST = 0 ] || exit $ST", "a\nst=$?\nexport ST=$st\nb\n[ $ST = 0 ] || exit $ST"),
+        (
+            "f() { a; return $?; }\nf\nr=$?\nif [ $r -gt 1 ]; then b; fi\nexit $r",
+            "a\nr=$?\nif [ $r -gt 1 ]; then b; fi\nexit $r",
+        ),
         ("a\nb --rc $?", "a\nstatus=$?\nb --rc $status"),
         ("status=4\na\nb --rc $? $status", "a\nstatus_before=$?\nb --rc $status_before 4"),
         ("a\nA=4\nb --rc $? $A", "a\nb --rc 0 4"),
