@@ -18,7 +18,7 @@ from gen.importers.slurm.steps import WRAPPERS, Run, is_left_out
 _SETTING: Final = regex(r"[\"']?[+~]{0,2}[A-Za-z][\w./@]*\.[\w./@]+=")
 """A setting of a program with Hydra, such as `model.lr=1`."""
 WIDE: Final = 110  # characters of a line, beyond which each option gets its own
-_NEEDLESS: Final = ("true", "exit", "exit 1")  # behind the last program, whose failure ends the pod
+_NEEDLESS: Final = ("exit", "exit 1")  # behind the last program, whose failure ends the pod
 
 
 def line_of(run: Run) -> str:

@@ -344,8 +344,9 @@ class BatchScript(BatchLoops):
             if not end_behind(self, " ".join(end[0].split()), moves=moves):
                 hint = "write both into `command`, as the script has them"
                 self.leave(parts[-1], f"`{end[0]}` behind `||`", "the pod goes on after an error", hint)
-        elif middle > start and (self.stops or self.is_inner) and not self.starts_program(parts[-1]):
+        elif middle > start and not self.starts_program(parts[-1]):
             self.steps[-1] = replace(self.steps[-1], otherwise="true")
+            self.name_setup(parts[-1])
         elif moves and sign == "||" and self.stops and not self.starts_program(parts[-1]):
             self.entered = replace(self.entered, otherwise="true")
         elif self.starts_program(parts[-1]) and not self.only_ends(parts[0], parts[-1]):

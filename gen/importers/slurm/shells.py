@@ -141,7 +141,8 @@ def with_stops(script: BatchScript, runs: Sequence[Run]) -> list[Run]:
                 now = stops
                 made.append(Run(words=(), text=on if now else "set +e", place=run.place, shells=outside))
             around += [(one, now) for one in inside]
-        idle = run.otherwise == "true" and not now and not any(one.joined for one in runs[at + 1 : at + 2])
+        behind = runs[at + 1 : at + 2]  # none for the last program, with whose status the pod ends
+        idle = run.otherwise == "true" and not now and any(not one.joined for one in behind)
         made.append(replace(run, otherwise="") if idle else run)
     if script.pipes_fail and not made[0].text.endswith(_WITH_PIPES) and _reads_pipes(runs):
         made.insert(0, Run(words=(), text=f"set -{_WITH_PIPES.strip()}", place=runs[0].place))

@@ -131,3 +131,17 @@ def test_a_wait_for_the_next_program_needs_bash() -> None:
 def test_a_status_that_counts_as_0_is_named(options: tuple[str, ...], body: str, line: int, message: str) -> None:
     found = read(script(*options, body=body, interpreter=BASH))[1]
     assert [one for one in found if one.place.line == line and one.message.startswith(message)], found
+
+
+@for_each(
+    ("body", "expected"),
+    [
+        ("a\nb || true", "a\nb || true"),
+        ("a && echo b || echo c", "a || true"),
+        ("a || echo b", "a || true"),
+        ("a || true\nb", "a\nb"),
+        ("set -e\na || true\nb", "set -e\na || true\nb"),
+    ],
+)
+def test_a_failure_that_the_script_ignores_at_its_end_is_none_of_the_job(body: str, expected: str) -> None:
+    assert job(script("-N 1", body=body, interpreter=BASH)).fields["command"] == expected
