@@ -91,6 +91,10 @@ def _report_single(draft: JobDraft, run: Run, drawn: str) -> None:
         draft.drop(run.place, what, why, "let only the first pod check it in `command`, if only that writes it")
 
 
+_STARTS_CONTAINER: Final = regex(
+    r"\b(?:timeout|nohup|nice|env|stdbuf|time|numactl|taskset)\s(?:[^;&|\n'\"]*\s)?((?:docker|podman)\s+(?:run|exec))\s"
+)
+"""A container behind the program that starts it."""
 _OF_STATUS: Final = regex(r"\w+=\$\?|exit \$\w+")
 """A line about the status of tasks, which `mpirun` has, too."""
 
@@ -137,7 +141,7 @@ _OUTPUT: Final = regex(r"^(?:export\s+)?\w+=\"?(?:\$\(|`)")
 
 
 def _report_container(draft: JobDraft, run: Run) -> None:
-    """Report a container that a shell of the pod starts, such as a function behind `||`."""
+    """Report a container that a shell of the pod starts, such as a function behind `||`, or another program."""
     tree = syntax_tree(source_text(run.text).encode("utf-8", "replace"), MAX_LEVELS)
     called = {
         (one.text or b"").decode("utf-8", "replace").rpartition("/")[2] for one in nodes_below(tree, "command_name")
@@ -145,6 +149,9 @@ def _report_container(draft: JobDraft, run: Run) -> None:
     for one in sorted(called & {*PROGRAMS, "shifter"}):
         why = f"`{one}` does not work in a pod, and only its shell decides this part"
         draft.cannot_run(run.place, why, "write its programs without it: the pod has their image")
+    if (starts := _STARTS_CONTAINER.search(source_text(f"{run.text} {' '.join(run.words)}"))) is not None:
+        hint = "start its program itself; the fields of the job replace the options"
+        draft.cannot_run(run.place, f"`{starts[1]}` does not work in a pod, which has no container runtime", hint)
 
 
 def _report_inner_srun(draft: JobDraft, script: BatchScript, run: Run) -> None:

@@ -14,7 +14,7 @@ from gen.base.shell_script import assigned_in
 from gen.importers.slurm.background import kill, wait
 from gen.importers.slurm.bash_text import cut
 from gen.importers.slurm.batch_commands import OF_SHELL, BatchCommands
-from gen.importers.slurm.expansion import MARKED, marked, shown, source_text, sources
+from gen.importers.slurm.expansion import MARKED, RUN, marked, shown, source_text, sources
 from gen.importers.slurm.images import copied_image, rooted
 from gen.importers.slurm.outputs import FOLDER_OF_SCRIPT, SHOWS_FILES, STARTS_SCRIPT
 from gen.importers.slurm.programs import Called, Entered, Step, formatted, joined
@@ -331,7 +331,7 @@ def _shows(reader: BatchCommands, called: Called) -> bool:
     if not reader.in_task and SHOWS_FILES.match("".join(line)):
         reader.shown.append((len(reader.steps), reader.placed(Step(words=called.words, place=called.place))))
     if program in ("echo", "printf"):
-        said = _COLOR.sub("", source_text(" ".join(called.words[1:])))[:200].strip()
+        said = _COLOR.sub("", source_text(" ".join(called.words[1:]).replace(RUN, "…")))[:200].strip()
         reader.said.append((called.place.line, said.removeprefix("-e ")))
     for part in dict.fromkeys(sources(" ".join(called.words))):
         if (started := STARTS_SCRIPT.match(part.strip('"'))) is not None:

@@ -385,6 +385,8 @@ def test_a_remedy_helps(options: tuple[str, ...], body: str, hint: str) -> None:
         (NODE, 'A=$(srun b --c)\necho "$A"\nd', 5, "`srun b --c` is not carried: the script only shows its output"),
         (NODE, "c() { enroot list | xargs enroot remove; }\ntrap c EXIT\na", 5, "`trap c` is not carried: no pod has"),
         (NODE, 'A=" \\\n  --c <PATH TO data> \\\n  --d"\nb $A', 5, "`<PATH TO data>` is a placeholder"),
+        (NODE, "timeout -k 5 9 docker run --rm b c", 4, "`docker run` does not work in a pod, which has no container"),
+        (NODE, 'e() { echo "[$(date)] $1"; exit 1; }\ne b', 4, "the script ends here without a program: […] b"),
         (NODE, "a $*", 4, "`$*` is not carried: the arguments of the script are those of `sbatch`"),
         (("-N 1", "--deadline=now+4hours"), "a", 3, "`--deadline` is not carried: Kubernetes has no time by which"),
         (PAIR, "for h in $(ask); do srun -w $h ray start --block & done\na", 5, "`ray start` on several nodes makes"),
