@@ -54,7 +54,7 @@ _NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 _OF_ONE: Final = regex(r"-([a-zA-Z])\s+(.+)", re.DOTALL)
 _OF_TWO: Final = regex(r"(.+?)\s+(==|=|!=|=~|-eq|-ne|-lt|-gt|-le|-ge|<|>)\s+(.+)", re.DOTALL)
 _MOST_WORDS: Final = 4  # of a condition in `[` that `!` negates
-OF_FILES: Final = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
+OF_FILES: Final[frozenset[str]] = frozenset({"mkdir", "rm", "rmdir", "touch", "chmod"})
 _QUOTED: Final = regex(r"'[^']*'|\"[^\"]*\"|\\.")
 _WORD_OF: Final = regex(r"\"?\$\{?([A-Za-z_]\w*)\}?\"?")
 _FAILS: Final = regex(r"\breturn\s+[1-9$]|\bfalse\b|\btest\b|\[")

@@ -13,9 +13,8 @@ from gen.base.codes.imports import INVALID_COMMAND_LINE
 from gen.importers import ImportedJob, Importer, ImportInput
 from gen.importers.draft import JobDraft, is_secret
 from gen.importers.slurm import exports, launcher_pod, pod_numbers, processes, rank_shells, reports, shells, steps
-from gen.importers.slurm.allocation import carry, layout_of
+from gen.importers.slurm.allocation import carry, in_limits, layout_of
 from gen.importers.slurm.bash_text import cut, expanded_part, without_heredocs
-from gen.importers.slurm.bound_gpus import with_own_gpus
 from gen.importers.slurm.containers import (
     Lacking,
     carry_containers,
@@ -26,7 +25,6 @@ from gen.importers.slurm.containers import (
     report_runscripts,
 )
 from gen.importers.slurm.expansion import START, is_known, marked, shown, source_text
-from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.images import image_files, named_images, options_of_steps
 from gen.importers.slurm.lines_of_runs import WIDE, line_of, text_of_command
 from gen.importers.slurm.options import Option, directives
@@ -37,7 +35,13 @@ from gen.importers.slurm.outside import (
     with_values,
     without_mount_values,
 )
-from gen.importers.slurm.placeholders import report_braces, report_incomplete, report_placeholders, without_placeholders
+from gen.importers.slurm.placeholders import (
+    report_braces,
+    report_incomplete,
+    report_placeholders,
+    with_given_values,
+    without_placeholders,
+)
 from gen.importers.slurm.programs import BETWEEN, Step, log_files
 from gen.importers.slurm.refusals import (
     as_shown,
@@ -64,7 +68,6 @@ from gen.importers.slurm.srun import (
     starts_ray,
     with_nodes,
 )
-from gen.importers.slurm.step_limits import in_limits
 from gen.importers.slurm.steps import Run
 from gen.importers.slurm.task_comparison import compare_tasks
 from gen.importers.slurm.traps import INNER_SRUN, with_traps
@@ -220,7 +223,7 @@ def _translate(
         return
     report_arguments(draft, script, [(one, one.at, one.launcher is not None) for one in runs], lacking)
     runs = processes.side_by_side(draft, options, processes.in_one_pod(runs, layout))
-    runs = with_own_gpus(draft, options, runs)
+    runs = pod_numbers.with_own_gpus(draft, options, runs)
     processes.whole_nodes(draft, options, of_step, runs, site, script.source)
     layout = processes.set_sizes(draft, runs, layout)
     started = carry_files(draft, script, runs)

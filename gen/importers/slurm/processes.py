@@ -19,8 +19,14 @@ from gen.importers.slurm.allocation import allocation, layout_of
 from gen.importers.slurm.conditions import OF_FILES
 from gen.importers.slurm.expansion import MARKED, RUN, Value, is_known, marked, shown, source_text, sources
 from gen.importers.slurm.exports import is_of_process, is_part
-from gen.importers.slurm.launcher_numbers import is_alone, left_backend, processes_of, with_processes
-from gen.importers.slurm.launcher_texts import on_hosts, starts_mpirun
+from gen.importers.slurm.launcher_options import (
+    is_alone,
+    left_backend,
+    on_hosts,
+    processes_of,
+    starts_mpirun,
+    with_processes,
+)
 from gen.importers.slurm.lines_of_runs import WIDE, of_program
 from gen.importers.slurm.options import Option
 from gen.importers.slurm.programs import BETWEEN, VARIABLE, Shell, Step, lacking_steps, text_of_words

@@ -26,11 +26,10 @@ from gen.importers.slurm.allocation import layout_of
 from gen.importers.slurm.apptainer import CONTAINER_VALUES, OF_MODULES, SHIFTER_VALUES
 from gen.importers.slurm.expansion import is_known
 from gen.importers.slurm.failures import Failure, explains_failure, failures
-from gen.importers.slurm.given_values import with_given_values
 from gen.importers.slurm.lines import command_at, computes, is_inside, is_set_behind, read_by, start_of
 from gen.importers.slurm.options import SHORT, STARTS, SWITCHES, VALUED, Option, directives
 from gen.importers.slurm.outside import with_values
-from gen.importers.slurm.placeholders import without_placeholders
+from gen.importers.slurm.placeholders import with_given_values, without_placeholders
 from gen.importers.slurm.programs import SCRIPT, VARIABLE, uses_of
 from gen.importers.slurm.site import Layout, Site, constants, read_site
 from gen.importers.slurm.srun import exported_by, with_nodes
