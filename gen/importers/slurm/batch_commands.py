@@ -17,7 +17,7 @@ from gen.importers.slurm.bash_text import PARAMETER, with_braces, with_own_progr
 from gen.importers.slurm.expansion import CALCULATED, RUN_ID, is_known, marked, source_text, sources
 from gen.importers.slurm.inputs import here_string, read_values
 from gen.importers.slurm.lines import without_indentation
-from gen.importers.slurm.options import OF_SBATCH, options_of
+from gen.importers.slurm.options import OF_SBATCH, local_words, options_of
 from gen.importers.slurm.outputs import LOOKS_UP, is_of_program, with_variables
 from gen.importers.slurm.programs import SCRIPT, SUBMITTED, VARIABLE, Called, DroppedPart, Opened, Step
 from gen.importers.slurm.site import (
@@ -404,7 +404,7 @@ class BatchCommands(BatchStatuses):
     def placed(self, step: Step) -> Step:
         """A program with the variables and the folder of now."""
         exported = {name: self.variables[name] for name in self.exported if name in self.variables}
-        words, options = (tuple(map(self.local, one)) for one in (step.words, step.options))
+        words, options = tuple(map(self.local, step.words)), local_words(step.options, self.folder)
         assigned = tuple((name, self.local(value)) for name, value in step.assigned)
         step = replace(step, words=words, options=options, assigned=assigned, exported=exported, stops=self.stops)
         step = replace(step, in_image=self.in_image)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from gen.base import Findings, Location, names, regex
 from gen.base.codes.imports import INVALID_COMMAND_LINE, NOT_CARRIED
+from gen.importers.slurm.programs import joined, relative
 from gen.importers.slurm.site import TEMPLATE, TO_COMPLETE
 
 SHORT: Final = {
@@ -128,6 +129,15 @@ def options_of(
         else:
             found.error(INVALID_COMMAND_LINE, place, f"`{word}` has no value", "add it")
     return options, left
+
+
+def local_words(words: Sequence[str], folder: str) -> tuple[str, ...]:
+    """The words of `srun` with paths from a folder; those of its program from that of `--chdir`."""
+    known, rest = options_of([*words], Location(""), Findings())
+    inner = next((relative(one.value, folder) for one in reversed(known) if one.name == "chdir"), "")
+    at = len(words) - len(rest) if inner else len(words)
+    of_program = joined(folder, inner)
+    return (*(relative(one, folder) for one in words[:at]), *(relative(one, of_program) for one in words[at:]))
 
 
 def name_of(word: str) -> tuple[str, str, bool]:

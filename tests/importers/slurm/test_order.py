@@ -172,3 +172,15 @@ def test_a_construct_that_stays_has_the_home_of_the_site() -> None:
 def test_a_text_that_changes_its_folder_has_a_shell_of_its_own() -> None:
     made = job(script(*NODE, body='srun bash -c "cd /n && g && cd /n/c && A=1 make" && python e', interpreter=BASH))
     assert made.fields["command"] == "(cd /n && g && cd /n/c && A=1 make) &&\npython e"
+
+
+@for_each(
+    ("line", "expected"),
+    [
+        ("srun -D sub python a x=$PWD/b ./c", "cd sub\npython a x=../b ./c"),
+        ("srun --chdir=$PWD/sub python a $PWD/sub/b", "cd sub\npython a ./b"),
+        ("srun -D /w python a $PWD/b", "SUBMIT_DIR=$PWD\ncd /w\npython a $SUBMIT_DIR/b"),
+    ],
+)
+def test_paths_of_a_program_are_from_the_folder_of_its_srun(line: str, expected: str) -> None:
+    assert job(script(*NODE, body=line, interpreter=BASH)).fields["command"] == expected
