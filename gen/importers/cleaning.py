@@ -1,4 +1,4 @@
-"""Imported objects without what does not count: values that a cluster adds, empty values, and unknown fields."""
+"""Imported objects without values that do not count: those that a cluster adds, empty ones, and unknown fields."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _name(document: Body) -> str:
 
 
 def _others(data: Body, known: frozenset[str]) -> tuple[str, ...]:
-    """Fields that no job has; metadata of the compiler says nothing about pods."""
+    """Fields that no job has; metadata of the compiler is not about pods."""
     return tuple(name for name in others(data, known) if name != "metadata" or _own_metadata(data[name]))
 
 

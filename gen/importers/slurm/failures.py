@@ -1,4 +1,4 @@
-"""What a script and its job do after a program that fails: both run again in the sandbox, and one program fails.
+"""Behaviour of a script and its job after a program that fails: both run again in the sandbox, and one program fails.
 
 A program that both start fails, the first time of each task. Then both must start the same programs as each other, and
 end with an error if the other one does. There are at most as many runs as the comparison without errors needs.

@@ -84,7 +84,7 @@ class BatchFiles(BatchFunctions):
         return text if text is not None and is_known(text) else None
 
     def _is_on_volume(self, path: str) -> bool:
-        """Whether a file is in a folder of a volume of the site, which keeps what is in it."""
+        """Whether a file is in a folder of a volume of the site, which keeps its files."""
         return any(path.startswith(f"{one.rstrip('/')}/") for one in self.volumes)
 
     def _is_of_only_pod(self, node: Node, path: str, line: str | None) -> bool:

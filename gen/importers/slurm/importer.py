@@ -276,7 +276,7 @@ def _report(
     mounted: list[str],
     lacking: Lacking,
 ) -> None:
-    """Report what the pods of the job do not have. `started` are its programs before shells are around them."""
+    """Report parts that the pods of the job do not have. `started` are its programs before shells are around them."""
     reports.report_outside(draft, script, runs)
     mount_folders(draft, "\n" * (script.first_line - 1) + script.source, site, lacking, runs, mounted)
     launcher_pod.report_launcher(draft, runs, script.of_pod)
