@@ -216,7 +216,7 @@ def whole_nodes(
     number = next((int(one[:6]) for one in told if one.isdecimal() and int(one)), 0)
     exclusive, of_gpus = any(one.name == "exclusive" for one in options), uses_gpus((*options, *of_step), source)
     whole = exclusive or any(one.name == "mem" and one.value == "0" for one in options)
-    wanted = exclusive or (whole and of_gpus) or any(one.launcher for one in runs)
+    wanted = exclusive or (whole and of_gpus) or launchers or (of_gpus and any(one.launcher for one in runs))
     hidden = any(one.exported.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none") for one in runs)
     of_cpus = hidden or number > int(site.nodes.get("gpus") or _MOST)
     if not of_cpus and (number or (site.nodes.get("gpus") and wanted)):

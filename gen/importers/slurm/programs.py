@@ -175,6 +175,12 @@ class Step(Struct, frozen=True, kw_only=True):
         """The program in a folder that is relative to its own."""
         return replace(self, folder=joined(self.folder, folder), entered=Entered(place=place))
 
+    def with_parents(self) -> Self:
+        """The program; `mkdir -p` for `mkdir`, which ends with an error if the folder exists."""
+        if self.words[:1] != ("mkdir",) or any(one.startswith("-") for one in self.words[1:]):
+            return self
+        return replace(self, words=("mkdir", "-p", *self.words[1:]))
+
     def with_local_variables(self) -> Self:
         """The program with the variables that it gets. A folder in a container is not related to that of the script."""
         inside = way(self.folder, "") is None

@@ -232,7 +232,8 @@ _INSTALLS: Final = regex(r"(?:python[\d.]* -m )?(?:venv|pip[\d.]* install)|uv (?
 _BRINGS: Final = names("cd chmod curl git mkdir source tar unzip wget")
 """Programs that bring files for an installation."""
 _OF_RESULTS: Final = regex(
-    r"--(?:(?:output|out|save|results?)[-_](?:dir|directory|folder|path|location)|(?:checkpoint|ckpt)[-_]dir|output|save)"
+    r"--(?:(?:output|out|save|results?)[-_](?:dir|directory|folder|path|location)|(?:checkpoint|ckpt)[-_]dir|output|save"
+    r"|save[-_](?:checkpoint|ckpt)[-_](?:dir|path)|default[-_]root[-_]dir|dirpath)"
     r"[ =](?![-/$])([\w.][\w./-]*)(?= |$)"
 )
 """An option with a relative folder for what a program writes."""

@@ -393,6 +393,8 @@ class BatchScript(BatchLoops):
         """A block after its condition. One that ends the script because a file is missing is left out."""
         before, variables, decided = len(self.steps), {**self.variables}, (self.assumed, self.decided_by)
         self.follow_block(nodes)
+        if decided[0]:  # a check of files, such as `[ ! -d FOLDER ]`
+            self.steps[before:] = [one.with_parents() for one in self.steps[before:]]
         if condition is not None and self.ended is not None:
             self.assumed, self.decided_by = decided
             self.end_at(condition, before, variables)

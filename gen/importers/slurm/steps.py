@@ -192,7 +192,11 @@ def _ended(inner: list[Step], of_srun: Step) -> list[Step]:
     inner = written or inner
     for last in inner[-1:]:
         output = of_srun.output if of_srun.output[1] and written is None else last.output
-        ends = {"background": of_srun.background, "input": of_srun.input or last.input, "output": output}
+        ends = {
+            "background": of_srun.background or last.background,
+            "input": of_srun.input or last.input,
+            "output": output,
+        }
         inner = [*inner[:-1], replace(last, **ends, otherwise=_after(last, of_srun))]
     return inner
 

@@ -184,3 +184,19 @@ def test_a_text_that_changes_its_folder_has_a_shell_of_its_own() -> None:
 )
 def test_paths_of_a_program_are_from_the_folder_of_its_srun(line: str, expected: str) -> None:
     assert job(script(*NODE, body=line, interpreter=BASH)).fields["command"] == expected
+
+
+@for_each(
+    "line",
+    ["if [ ! -d b ]; then mkdir b; fi", "[ -d b ] || mkdir b", "[ ! -e b ] && mkdir b"],
+)
+def test_a_folder_that_may_exist_is_made_with_its_parents(line: str) -> None:
+    body = f"set -e\n{line}\npython a.py --out b"
+    assert (
+        job(script(*NODE, body=body, interpreter=BASH)).fields["command"] == "set -e\nmkdir -p b\npython a.py --out b"
+    )
+
+
+def test_a_program_in_the_background_of_a_task_stays_there() -> None:
+    made = job(script(*NODE, body='srun bash -c "a &"\nsrun b', interpreter=BASH)).fields["command"]
+    assert made == "a &\nb"

@@ -866,3 +866,10 @@ def test_a_process_has_the_gpu_that_slurm_binds_to_its_task(
     (made,), found = read(script("--ntasks-per-node=4", "-N 1", *options, body=body))
     assert made.fields["command"] == command
     assert any("a process sees all GPUs of its pod" in one.message for one in found) is is_named
+
+
+def test_processes_of_mpi_on_cpus_have_no_gpus() -> None:
+    text, site = script("-N 1", "--ntasks=2", body="mpiexec -n 2 python a.py"), ("site.yaml", b"nodes: {gpus: 8}\n")
+    given = ImportInput(file="a.sh", text=text, otherwise="team", image="a/b:1", site=site)
+    (made,) = IMPORTERS["slurm"]().read(given, Findings())
+    assert ("gpus" in made.fields, made.fields["cpu"], made.fields["slotsPerWorker"]) == (False, 2, 2)
