@@ -102,7 +102,6 @@ OF_STEP: Final = "genstepidz"
 OF_RUN: Final = regex(r"\{\{(?:workflow\.(?:name|uid)|\$\.pipeline_job_(?:name|resource_name|uuid))\}\}")
 """Names that each run of the pipeline has."""
 MAX_ITEMS: Final = 64
-_MAX_SHOWN: Final = 100
 _MAX_TEXT: Final = 1 << 16
 """Characters of all values in one text."""
 

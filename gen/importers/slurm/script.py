@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BLOCKS: Final = frozenset({"variable_assignments", "compound_statement", "program", "do_group", "else_clause"})
-_TESTS: Final = frozenset({"test_command", "negated_command"})
 _ASSIGNMENTS: Final = frozenset({"declaration_command", "variable_assignment", "variable_assignments"})
 _NAMED: Final = regex(r"[A-Za-z_]\w*=")
 _MOST_DEPTH: Final = 40
